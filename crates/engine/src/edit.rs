@@ -17,6 +17,7 @@ pub mod offload;
 pub mod past;
 pub mod plan;
 pub mod stays;
+mod stubs;
 pub mod summary;
 pub mod wait;
 

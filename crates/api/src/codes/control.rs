@@ -186,7 +186,8 @@ pub(super) const CODES: &[Explanation] = &[
         422,
         CannotReadBack,
         "the agent could not read offloaded content back",
-        "Connect it to the MCP server of ctx, or set `reads_back = \"cli\"` under [team].",
+        "Connect it to the MCP server of ctx. If it runs commands where ctx is installed, set `reads_back = \"cli\"` under \
+         [team].",
     ),
     control(422, Combined, "the frame is part of a combined one", "Name the combined frame, or split it first."),
     control(

@@ -108,7 +108,7 @@ pub struct TeamKeys {
     #[schemars(schema_with = "subscription_modes", example = &"refuse")]
     #[serde(deserialize_with = "subscription_mode")]
     pub subscriptions: Option<String>,
-    /// how agents read offloaded content: with the MCP server alone, or with `ctx cat` too
+    /// how agents read offloaded content: with the MCP server alone, or with `ctx cat` too, if they run commands
     #[schemars(schema_with = "ways_to_read_back", example = &"cli")]
     #[serde(deserialize_with = "way_to_read_back")]
     pub reads_back: Option<String>,

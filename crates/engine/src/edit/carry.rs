@@ -4,6 +4,7 @@ use crate::compose::Ground;
 use crate::conversation::Conversation;
 use crate::edit::files::Files;
 use crate::edit::imports::{EditsOf, ImportSource};
+use crate::edit::stubs;
 use crate::{Engine, Refusal};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::carry::{CarryPlan, Target, carry};
@@ -13,18 +14,19 @@ use ctx_core::hint::Command;
 use ctx_core::message::Message;
 use ctx_core::{ErrorCode, SlotId, hint};
 
-impl EditsOf {
-    pub fn read(conversation: &Conversation) -> EditsOf {
+impl Engine {
+    /// Copies the active edits of a conversation.
+    pub(super) fn edits_of(&self, conversation: &Conversation) -> Result<EditsOf, Refusal> {
         let effects = conversation.effects(conversation.history.head());
         let ground = Ground::of(conversation, true);
-        EditsOf {
+        let texts = effects.iter().flat_map(|(_, effect)| stubs::texts(effect));
+        Ok(EditsOf {
+            stubs: self.stub_texts(conversation, texts)?,
             effects: effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect(),
             path: ground.slots.iter().copied().zip(ground.messages.iter().map(|message| (*message).clone())).collect(),
-        }
+        })
     }
-}
 
-impl Engine {
     /// Carries over the edits of another conversation. `(commit, index)`: the name of the first effect.
     pub fn carry(
         &self,
@@ -46,7 +48,7 @@ impl Engine {
         let theirs: Vec<(SlotId, &Message)> = edits.path.iter().map(|(slot, message)| (*slot, message)).collect();
         let first = EffectId { commit, index: index as u32 };
         let target = Target { path: &path, wire: into.wire().id(), first, next_added: desk.next_added };
-        let carried = carry(&edits.effects, &theirs, target);
+        let mut carried = carry(&edits.effects, &theirs, target);
         if carried.effects.is_empty() {
             let why = left_behind(&carried).unwrap_or_else(|| "it has no edits".to_owned());
             return Err(Refusal::new(
@@ -55,6 +57,8 @@ impl Engine {
                 hint![Command::History, " lists its edits."],
             ));
         }
+        let stubs = edits.stubs.clone();
+        self.adopt(into, (from, &stubs), &mut carried.effects, files)?;
         files.remarks.extend(left_behind(&carried).map(|words| format!("not carried over: {words}")));
         Ok(carried.effects)
     }

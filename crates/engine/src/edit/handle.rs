@@ -20,7 +20,8 @@ pub fn reader(handles: Handles, conversation: &Conversation) -> Result<ReadsBack
             ErrorCode::CannotReadBack,
             format!("Nothing is offloaded: {UNREADABLE}."),
             hint![
-                "Connect the agent to the MCP server of ctx, or set `reads_back = \"cli\"` under [team]. ",
+                "Connect the agent to the MCP server of ctx. If it runs commands where ctx is installed, set `reads_back = \
+                 \"cli\"` under [team]. ",
                 Command::DropResults,
                 " needs neither."
             ],

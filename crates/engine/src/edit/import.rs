@@ -3,7 +3,8 @@
 use crate::compose::{Ground, Weights};
 use crate::conversation::{Conversation, left};
 use crate::edit::files::Files;
-use crate::edit::imports::{EditsOf, FrameCopy, GatheredFrames, ImportSource};
+use crate::edit::imports::{FrameCopy, GatheredFrames, ImportSource};
+use crate::edit::stubs;
 use crate::view::{show, titles};
 use crate::{Engine, Refusal};
 use ctx_core::edit::CommitId;
@@ -75,6 +76,7 @@ impl Engine {
                 }
             }
         }
+        self.adopt(into, (&gathered.from, &gathered.stubs), &mut effects, files)?;
         files.remarks.extend(gathered.remark);
         Ok(effects)
     }
@@ -83,7 +85,7 @@ impl Engine {
     pub fn copied(&self, conversation: &Conversation, ids: Option<&[String]>) -> Result<ImportSource, Refusal> {
         match ids {
             Some(ids) => self.copy_frames(conversation, ids).map(ImportSource::Other),
-            None => Ok(ImportSource::Edits(EditsOf::read(conversation))),
+            None => self.edits_of(conversation).map(ImportSource::Edits),
         }
     }
 
@@ -120,6 +122,7 @@ impl Engine {
         let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
         let mut copied: Vec<FrameCopy> = Vec::new();
         let mut left = LeftBehind::default();
+        let mut written: Vec<&str> = Vec::new();
         for target in theirs.targets(ids, &Select::default())? {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
@@ -156,6 +159,7 @@ impl Engine {
                 let (owner, role, content) = match laid.unit {
                     Unit::Made(made) => {
                         let Some(made) = view.made(made) else { continue };
+                        written.extend(made.content.iter().flat_map(stubs::texts_of));
                         (None, made.role.unwrap_or(Role::User), made.content.clone())
                     }
                     Unit::Source { message, block: Some(at) } => {
@@ -175,6 +179,7 @@ impl Engine {
                         if result.is_some() && facts.role == Role::Assistant {
                             continue;
                         }
+                        written.extend(result);
                         let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
                         let Some(content) = content_of(conversation, (text, at), block, result) else { continue };
                         (Some(message), facts.role, vec![content])
@@ -197,7 +202,8 @@ impl Engine {
                 hint![Command::List.with("--conv"), " shows the frames."],
             ));
         }
-        Ok(GatheredFrames { from: conversation.id().to_owned(), frames: copied, remark: left.in_words() })
+        let stubs = self.stub_texts(conversation, written.into_iter())?;
+        Ok(GatheredFrames { from: conversation.id().to_owned(), frames: copied, remark: left.in_words(), stubs })
     }
 }
 

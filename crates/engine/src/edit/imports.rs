@@ -1,5 +1,6 @@
 //! Content of other conversations for a commit, copied before the commit is made.
 
+use super::stubs::StubTexts;
 use crate::Refusal;
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, EffectId, NewMessage};
@@ -20,6 +21,7 @@ pub struct GatheredFrames {
     pub(super) from: String,
     pub(super) frames: Vec<FrameCopy>,
     pub(super) remark: Option<String>,
+    pub(super) stubs: StubTexts,
 }
 
 /// The active edits of a conversation, and the history that they are laid over.
@@ -27,6 +29,7 @@ pub struct GatheredFrames {
 pub struct EditsOf {
     pub(super) effects: Vec<(EffectId, Effect)>,
     pub(super) path: Vec<(SlotId, Message)>,
+    pub(super) stubs: StubTexts,
 }
 
 /// The key of an import: the conversation's name and the ids in it; without ids, its edits.

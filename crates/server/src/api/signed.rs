@@ -15,6 +15,7 @@ use ctx_core::hint::Command;
 use super::Api;
 use super::read::understood;
 use crate::local::ControlError;
+use crate::team::guest;
 
 /// The names that agents and programs on their behalf give themselves.
 const AGENTS: [&str; 2] = ["agent", "mcp"];
@@ -41,6 +42,19 @@ impl Api {
                     ErrorCode::UnknownConversation,
                     format!("No conversation `{name}`."),
                     hint![Command::Conversations, " lists them."],
+                )
+            });
+        }
+        if let (Some(name), Some(seat)) = (body.reads(), &self.0.seat)
+            && self.0.service.resolve(name).is_err()
+            && let Some(owner) = guest::owner_of(seat, name)
+        {
+            return Err(ControlError {
+                about: Some(name.to_owned()),
+                ..ControlError::new(
+                    ErrorCode::RoleNeeded,
+                    format!("`{name}` belongs to {owner}: you can import only from conversations of your own."),
+                    hint!["Read it there, and write what you need of it here: ", Command::Add, "."],
                 )
             });
         }

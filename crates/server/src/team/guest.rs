@@ -112,6 +112,11 @@ fn find(team: &Team, seat: &Seat, name: &str) -> Option<SharedConversation> {
     Some(SharedConversation { owner, owner_name: state.name_of(owner), conversation: conversation.to_owned(), access })
 }
 
+/// The owner of a conversation that is shared with a person, by a name that is none of their own.
+pub(crate) fn owner_of(seat: &Seat, name: &str) -> Option<String> {
+    find(seat.team().as_deref()?, seat, name).map(|shared| shared.owner_name)
+}
+
 /// The conversations that others share with a person, under their full names.
 pub(crate) async fn shared_with(seat: &Seat) -> Vec<ConversationView> {
     let Some(team) = seat.team() else { return Vec::new() };

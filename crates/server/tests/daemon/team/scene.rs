@@ -203,9 +203,19 @@ impl Team {
         self.exchange(lines, session, body, ANSWER).await
     }
 
+    /// The same as [`Team::talk`] at another path of a provider.
+    pub async fn talk_at(&self, path: &str, name: &str, session: &str, body: &str) -> Arrived {
+        let lines = format!("x-ctx-key: {}\r\nx-api-key: sk-{name}\r\n", self.key(name));
+        self.exchange_of(&request(&lines, session, body).replacen("/v1/messages", path, 1), ANSWER).await
+    }
+
     async fn exchange(&self, lines: &str, session: &str, body: &str, said: &str) -> Arrived {
+        self.exchange_of(&request(lines, session, body), said).await
+    }
+
+    async fn exchange_of(&self, request: &str, said: &str) -> Arrived {
         let mut client = self.house.connect().await;
-        client.send(request(lines, session, body)).await;
+        client.send(request.to_owned()).await;
         let mut arrived = Arrived::at(&self.server).await;
         arrived.peer.send(answer("200 OK", said)).await;
         assert!(client.head().await.starts_with("HTTP/1.1 200 "));
