@@ -1,9 +1,11 @@
+use super::work::put_first;
 use super::*;
 use crate::automatic::Switch;
 use crate::tests::stores::FailingStore;
 use ctx_core::policy::{Facts, Look, Proposal, Settings};
 use ctx_engine::ports::{About, Automatic};
-use ctx_store::Reader;
+use ctx_store::{NewRecord, Reader, StoreError};
+use std::collections::VecDeque;
 
 #[test]
 fn what_somebody_waits_for_goes_before_other_conversations_and_behind_its_own() {
