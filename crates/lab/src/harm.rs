@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 /// A result of a recording.
 pub struct RecordedResult {
-    place: Place,
+    pub place: Place,
     /// The position of its call.
-    asked: Option<Place>,
-    call: String,
+    pub asked: Option<Place>,
+    pub call: String,
     text: String,
 }
 

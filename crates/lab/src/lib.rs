@@ -9,6 +9,7 @@ pub mod harm;
 pub mod harm_check;
 pub mod needs;
 pub mod policies;
+pub mod provider_clearing;
 pub mod recording;
 pub mod replay;
 pub mod report;

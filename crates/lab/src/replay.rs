@@ -8,8 +8,9 @@ use crate::frames::{Row, rows, totals};
 use crate::harm::{RecordedResult, Sight};
 use crate::needs::{Kind, Need, Place};
 use crate::policies::foresight::{self, Foresight};
-use crate::policies::{Nothing, summaries};
-use crate::request::{Script, SeenMessages};
+use crate::policies::{Nothing, provider, summaries};
+use crate::provider_clearing::{CLEARED, ClearingProvider};
+use crate::request::{Prompt, Script, SeenMessages};
 use ctx_clients::Hints;
 use ctx_core::policy::Policy;
 use ctx_core::{Key, tokens};
@@ -167,6 +168,7 @@ fn unedited_cost(known: &RecordingFacts<'_>) -> f64 {
 fn play_as_is(known: &RecordingFacts<'_>, policy: Arc<dyn Policy>, watch: Watch) -> Result<PlayOutcome, Unplayable> {
     let script = known.script;
     let service = Service::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());
+    let clearing = provider::clearing(policy.name()).and_then(Result::ok);
     let editor = Editor::new(policy);
     service.automate(Some(editor.clone()));
     let mut player = Player {
@@ -177,6 +179,7 @@ fn play_as_is(known: &RecordingFacts<'_>, policy: Arc<dyn Policy>, watch: Watch)
         sight: Sight::new(known.results),
         editor,
         ledger: Ledger::default(),
+        provider: clearing.map(|clearing| ClearingProvider::new(known, clearing)),
     };
     let mut needs = known.needs.iter().peekable();
     let mut turns = Vec::with_capacity(script.recording.turns.len());
@@ -198,6 +201,8 @@ struct Player<'k> {
     sight: Sight<'k>,
     editor: Arc<Editor>,
     ledger: Ledger<'k>,
+    /// The provider, if it clears content itself.
+    provider: Option<ClearingProvider<'k>>,
 }
 
 impl Player<'_> {
@@ -206,7 +211,7 @@ impl Player<'_> {
         let at = script.at(turn).max(0) as u64;
         let body = script.request(turn);
         let (ticket, sent) = self.send(&body, at)?;
-        let done = self.editor.take();
+        let mut done = self.editor.take();
         let before = done.before.as_deref();
         let frames = match watch == Watch::Turn(turn) {
             true => rows(&self.service, &ticket.conversation, before.unwrap_or("HEAD"))?,
@@ -221,7 +226,11 @@ impl Player<'_> {
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
         let charge = self.known.charge(turn);
         let (rules, lifetime) = (charge.cache_rules(), charge.lifetime(script.lifetime(turn)));
-        let prompt = script.prompt(&sent, &mut self.seen);
+        let mut prompt = script.prompt(&sent, &mut self.seen);
+        if let Some(cleared) = prompt.as_mut().and_then(|prompt| self.cleared_by_provider(turn, prompt)) {
+            done.cleared = true;
+            done.told.push(cleared);
+        }
         let new = prompt.as_ref().map_or(0.0, |prompt| prompt.tokens_from(script.sent_before(turn)));
         if self.known.cache_losses.contains(&turn) {
             self.cache = PromptCache::new(usize::MAX);
@@ -237,6 +246,22 @@ impl Player<'_> {
         let causes = Causes { answers: output_cost, ..self.ledger.charge(&charged) };
         let (done, cleared) = (done.told, done.cleared);
         Ok(Turn { reading, input_cost, output_cost, causes, done, totals, cleared, frames, ..Turn::default() })
+    }
+
+    /// Lets the provider clear a prompt.
+    fn cleared_by_provider(&mut self, turn: usize, prompt: &mut Prompt) -> Option<PolicyActions> {
+        let cleared = self.provider.as_mut()?.clear(turn, prompt);
+        if cleared.is_empty() {
+            return None;
+        }
+        cleared.calls.iter().for_each(|call| self.sight.replaced(call, CLEARED.to_owned()));
+        cleared.inputs.iter().for_each(|call| self.sight.asked(call, String::new()));
+        let kinds =
+            [(cleared.calls.len(), "results"), (cleared.inputs.len(), "inputs"), (cleared.thinking, "thinking blocks")];
+        let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
+        let kinds: Vec<String> = kinds.map(|(count, what)| format!("{count} {what}")).collect();
+        let what = format!("the provider clears {}", kinds.join(", "));
+        Some(PolicyActions { what, why: Vec::new(), tokens_less: cleared.tokens.round() as u64 })
     }
 
     /// The cost of the summaries among these replacements of results: a model of the same price reads all of them

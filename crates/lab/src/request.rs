@@ -10,7 +10,7 @@ use ctx_models::tokens::USUAL;
 use ctx_wire::dress::undress;
 use ctx_wire::{Opening, body};
 use serde_json::value::RawValue;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub struct Script<'r> {
     pub recording: &'r Recording,
@@ -52,6 +52,15 @@ struct Part {
     position: usize,
 }
 
+/// What a provider itself removes from a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RemovedContent {
+    pub blocks: Vec<usize>,
+    pub tokens: f64,
+    /// The places that are gone from the look-back of a breakpoint.
+    pub places: usize,
+}
+
 /// A request as the cache sees it.
 pub struct Prompt {
     head: Key,
@@ -88,9 +97,36 @@ impl Prompt {
 }
 
 impl Prompt {
+    /// The tokens of the whole request.
+    pub fn size(&self) -> f64 {
+        self.tokens.last().copied().unwrap_or_default()
+    }
+
+    /// Removes content of the recording's messages: every prefix with some of it becomes another, and shorter.
+    pub fn remove(&mut self, removed: &BTreeMap<usize, RemovedContent>) {
+        let (mut without, mut less): (Option<Key>, f64) = (None, 0.0);
+        for (at, position) in self.positions.iter().enumerate() {
+            if let Some(content) = removed.get(position) {
+                let blocks: Vec<[u8; 8]> = content.blocks.iter().map(|block| block.to_le_bytes()).collect();
+                let key = Key::of(blocks.iter().map(|block| &block[..]));
+                without = Some(without.map_or(key, |before| before.then(key)));
+                less += content.tokens;
+                if let Some(places) = self.places.get_mut(at) {
+                    *places = places.saturating_sub(content.places);
+                }
+            }
+            if let (Some(without), Some(after)) = (without, self.after.get_mut(at)) {
+                *after = after.then(without);
+            }
+            if let Some(tokens) = self.tokens.get_mut(at + 1) {
+                *tokens -= less;
+            }
+        }
+    }
+
     /// The tokens of its messages from this one of the recording on; with the head if there is none before.
     pub fn tokens_from(&self, message: usize) -> f64 {
-        let all = self.tokens.last().copied().unwrap_or_default();
+        let all = self.size();
         let before = self.positions.iter().take_while(|position| **position < message).count();
         all - if message == 0 { 0.0 } else { self.tokens.get(before).copied().unwrap_or(all) }
     }

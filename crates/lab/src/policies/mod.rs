@@ -6,6 +6,7 @@ pub mod foresight;
 mod keep;
 mod none;
 mod old;
+pub mod provider;
 mod size;
 pub mod summaries;
 mod superseded;
@@ -16,6 +17,7 @@ pub use foresight::Foresight;
 pub use keep::Keep;
 pub use none::Nothing;
 pub use old::Old;
+pub use provider::Provider;
 pub use size::Size;
 pub use summaries::Summaries;
 pub use superseded::Superseded;
@@ -24,8 +26,11 @@ pub use variant::Variant;
 use ctx_core::policy::{Auto, Policy};
 use std::sync::Arc;
 
-/// The policy with this name, or a variant of `auto`.
+/// The policy with this name, or a variant of one.
 pub fn named(name: &str) -> Result<Arc<dyn Policy>, String> {
+    if let Some(provider) = Provider::named(name) {
+        return Ok(Arc::new(provider?));
+    }
     match name.split_once(':') {
         Some(("auto", changes)) => Ok(Arc::new(Variant::of(name, changes)?)),
         _ => {
@@ -39,7 +44,7 @@ pub fn named(name: &str) -> Result<Arc<dyn Policy>, String> {
 
 /// All policies.
 pub fn all() -> Vec<Arc<dyn Policy>> {
-    vec![
+    let mut all: Vec<Arc<dyn Policy>> = vec![
         Arc::new(Nothing),
         Arc::new(Keep::above(100_000, 3)),
         Arc::new(Keep::above(60_000, 5)),
@@ -52,5 +57,7 @@ pub fn all() -> Vec<Arc<dyn Policy>> {
         Arc::new(Summaries),
         Arc::new(Foresight::default()),
         Arc::new(Foresight::early()),
-    ]
+    ];
+    all.extend(Provider::all().map(|policy| Arc::new(policy) as Arc<dyn Policy>));
+    all
 }

@@ -1,6 +1,7 @@
 //! The automatic editor with other parameters, for comparison: `auto:gain=3:stub.names=20`.
 
 use ctx_core::policy::{Auto, Cuts, Look, Policy, Proposal, Rules, Settings};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,20 +23,24 @@ impl Variant {
     /// With these parameters, each as `NAME=VALUE`, separated by colons. The error lists the names.
     pub fn of(name: &str, changes: &str) -> Result<Variant, String> {
         let shipped = Parameters { rules: Rules::default(), cuts: Settings::default().cuts };
-        let mut rules = serde_json::to_value(shipped).unwrap_or_default();
-        for change in changes.split(':') {
-            let set = change.split_once('=').and_then(|(key, value)| {
-                let value: Value = serde_json::from_str(value).ok()?;
-                *rules.pointer_mut(&format!("/{}", key.replace('.', "/"))).filter(|old| !old.is_object())? = value;
-                Some(())
-            });
-            if set.is_none() {
-                return Err(format!("parameters of `auto`: {}", names("", &rules).join(", ")));
-            }
-        }
-        let parameters = serde_json::from_value(rules).map_err(|error| error.to_string())?;
-        Ok(Variant { name: name.to_owned(), parameters })
+        Ok(Variant { name: name.to_owned(), parameters: changed(&shipped, "auto", changes)? })
     }
+}
+
+/// The parameters of a policy with these changes, each as `NAME=VALUE`, separated by colons. The error lists the names.
+pub fn changed<P: Serialize + DeserializeOwned>(parameters: &P, policy: &str, changes: &str) -> Result<P, String> {
+    let mut all = serde_json::to_value(parameters).unwrap_or_default();
+    for change in changes.split(':') {
+        let set = change.split_once('=').and_then(|(key, value)| {
+            let value: Value = serde_json::from_str(value).ok()?;
+            *all.pointer_mut(&format!("/{}", key.replace('.', "/"))).filter(|old| !old.is_object())? = value;
+            Some(())
+        });
+        if set.is_none() {
+            return Err(format!("parameters of `{policy}`: {}", names("", &all).join(", ")));
+        }
+    }
+    serde_json::from_value(all).map_err(|error| error.to_string())
 }
 
 /// The names of all parameters.

@@ -18,21 +18,21 @@ const CHEAP_READS: &str = "claude-opus-5-5";
 
 /// One call and its result.
 #[derive(Clone, Copy)]
-struct Step {
+pub struct Step {
     /// Milliseconds since the request before.
-    pause: u64,
+    pub pause: u64,
     /// Words of the result.
-    words: usize,
+    pub words: usize,
     /// Words of thinking before the call.
-    thinking: usize,
-    model: &'static str,
+    pub thinking: usize,
+    pub model: &'static str,
     /// The cache keeps what it writes for an hour.
-    hour: bool,
+    pub hour: bool,
 }
 
-const STEP: Step = Step { pause: 20_000, words: 500, thinking: 0, model: OPUS, hour: false };
+pub const STEP: Step = Step { pause: 20_000, words: 500, thinking: 0, model: OPUS, hour: false };
 
-fn session(steps: &[Step]) -> Recording {
+pub fn session(steps: &[Step]) -> Recording {
     let raw = |value: &Value| -> Box<RawValue> { to_raw_value(value).expect("JSON") };
     let mut messages = vec![json!({"role": "user", "content": "please build all of it"})];
     let (mut turns, mut at) = (Vec::new(), 1_000_000);

@@ -3,6 +3,7 @@
 mod account;
 mod charged;
 mod harmed;
+mod provider;
 mod recorded;
 mod searching;
 mod sizes;

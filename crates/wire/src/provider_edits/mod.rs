@@ -6,7 +6,8 @@ mod trigger;
 pub use settings::{
     Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, ProviderSettings, Rules, Trigger, Who,
 };
-pub(crate) use trigger::{CLEAR_PERCENT, CLEAR_TOKENS, COMPACT_PERCENT, COMPACT_TOKENS, LEAST_COMPACT};
+pub use trigger::{CLEAR_KEEP, CLEAR_PERCENT, CLEAR_TOKENS, worth_clearing};
+pub(crate) use trigger::{COMPACT_PERCENT, COMPACT_TOKENS, LEAST_COMPACT};
 
 use crate::body::Body;
 use crate::envelope::Envelope;

@@ -5,18 +5,12 @@ use crate::body::Body;
 use crate::envelope::Envelope;
 use crate::json;
 use crate::provider_edits::{
-    CLEAR_PERCENT, CLEAR_TOKENS, COMPACT_PERCENT, COMPACT_TOKENS, Inputs, Keep, Kind, LEAST_COMPACT, ProviderSettings,
-    Trigger,
+    CLEAR_KEEP, CLEAR_PERCENT, CLEAR_TOKENS, COMPACT_PERCENT, COMPACT_TOKENS, Inputs, Keep, Kind, LEAST_COMPACT,
+    ProviderSettings, Trigger, worth_clearing,
 };
 use ctx_core::Lexicon;
-use ctx_models::cache::ANTHROPIC;
-use ctx_models::{BreakEven, Price};
+use ctx_models::Price;
 use serde_json::json;
-
-/// The number of newest results to keep.
-const KEEP: u64 = 5;
-/// Tokens that an agent's request typically adds to the previous one.
-const GROWTH: f64 = 1_500.0;
 
 /// One edit to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,10 +84,10 @@ fn tool_uses(settings: &ProviderSettings, facts: &Facts<'_>) -> String {
             format!(r#","trigger":{{"type":"input_tokens","value":{}}}"#, tokens.unwrap_or(CLEAR_TOKENS))
         }
     };
-    rest.push_str(&format!(r#","keep":{{"type":"tool_uses","value":{}}}"#, tools.keep.unwrap_or(KEEP)));
+    rest.push_str(&format!(r#","keep":{{"type":"tool_uses","value":{}}}"#, tools.keep.unwrap_or(CLEAR_KEEP)));
     let least = tools.clear_at_least.or_else(|| match trigger {
         Trigger::ToolUses(_) => None,
-        _ => Some(worth_it(at.unwrap_or(CLEAR_TOKENS), facts.price, facts.lifetime)),
+        _ => Some(worth_clearing(at.unwrap_or(CLEAR_TOKENS), facts.price, facts.lifetime)),
     });
     if let Some(least) = least.filter(|least| *least > 0) {
         rest.push_str(&format!(r#","clear_at_least":{{"type":"input_tokens","value":{least}}}"#));
@@ -108,16 +102,6 @@ fn tool_uses(settings: &ProviderSettings, facts: &Facts<'_>) -> String {
         Some(Inputs::GoOf(names)) => rest.push_str(&format!(r#","clear_tool_inputs":{}"#, json!(names))),
     }
     rest
-}
-
-/// The minimum number of tokens to clear so that clearing pays: the provider clears near the beginning of the prompt,
-/// and again when the prompt has grown to the trigger.
-pub fn worth_it(trigger: u64, price: Option<Price>, lifetime: u64) -> u64 {
-    let rates = price.filter(|price| price.read > 0.0).map(|price| price.rates(lifetime));
-    let rates = rates.unwrap_or_else(|| Price::by_rules(1.0, 1.0, &ANTHROPIC).rates(lifetime));
-    let least = BreakEven::least_removed(trigger as f64, GROWTH, rates);
-    // In thousands, for people.
-    (least / 1_000.0).ceil() as u64 * 1_000
 }
 
 /// The tools of a request whose results stay relevant at any age: memory, skills, task lists.

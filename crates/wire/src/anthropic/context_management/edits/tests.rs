@@ -4,7 +4,6 @@ use super::super::merge::{excluded, excluded_by_client, merge};
 use super::*;
 use crate::anthropic::envelope;
 use crate::provider_edits::{ClearThinking, ClearToolUses, Compact};
-use ctx_models::Models;
 use serde_json::Value;
 
 fn on() -> ProviderSettings {
@@ -87,27 +86,6 @@ fn every_setting_comes_through() {
         ..on()
     };
     assert!(asked(&off, r#"{"messages":[]}"#, None).is_empty());
-}
-
-/// After the minimum clearing, the savings until the next clearing equal the cost of the rewrite.
-#[test]
-fn the_least_that_is_cleared_pays_for_itself() {
-    for (model, window, lifetime) in [
-        ("claude-opus-5-5", 1_000_000u64, 300),
-        ("claude-opus-4-5", 200_000, 3600),
-        ("claude-fable-5-2", 1_000_000, 3600),
-    ] {
-        let trigger = window * 60 / 100;
-        let price = Models::listed().price(model, trigger).map(|(price, _)| price).expect("a price");
-        let least = worth_it(trigger, Some(price), lifetime);
-        let write = price.write(lifetime);
-        let gain = |cleared: f64| {
-            let saved = cleared * price.read * cleared / GROWTH;
-            saved - (trigger as f64 - cleared) * (write - price.read)
-        };
-        assert!(gain(least as f64) >= 0.0 && gain(least as f64 - 1_000.0) < 0.0, "{model}: {least}");
-        assert!(least > 0 && least < trigger);
-    }
 }
 
 fn merge_into(text: &str, kinds: &[Kind]) -> (String, Vec<Kind>) {
