@@ -55,8 +55,15 @@ pub struct AccountView {
     pub spent: f64,
     /// Saved by edits so far; negative while an edit has not paid off.
     pub saved: f64,
-    /// The limit of the debt of edits.
+    /// The limit of the debt of edits, and the share of what was spent that it is.
     pub credit: f64,
+    #[serde(default)]
+    pub bound: f64,
+    /// Edits near the end of the window beyond that limit, and what they cost; `saved` contains this cost too.
+    #[serde(default)]
+    pub exceptions: u64,
+    #[serde(default)]
+    pub exceptions_cost: f64,
     /// The editor's next step, with its reason.
     pub next: String,
 }

@@ -349,6 +349,7 @@ impl Engine {
             tokens_before,
             tokens_after,
             unattended: false,
+            exception: false,
         };
         step.records.push(record(conversation.id(), at, log::COMMIT, &commit, Vec::new()));
         step.notes.push(mark(conversation.id(), EDITED, true));

@@ -25,6 +25,8 @@ pub struct ArrivalActions {
     pub results: Vec<(Box<str>, String)>,
     /// Something changed that had been sent before.
     pub cleared: bool,
+    /// It was a limit exception.
+    pub exception: bool,
     /// The shortened calls, and the rest of their inputs.
     pub inputs: Vec<(Box<str>, String)>,
     /// The conversation before the change, for people.
@@ -115,6 +117,7 @@ impl Automatic for Editor {
             }
         };
         told.before = Some(commit.parent.map_or_else(|| "source".to_owned(), |parent| parent.to_string()));
+        told.exception |= commit.exception;
         let mut why: Vec<String> = Vec::new();
         for reason in commit.reasons.iter().flatten() {
             if !why.contains(reason) {

@@ -54,6 +54,8 @@ pub struct Turn {
     pub totals: Option<[u64; 2]>,
     /// Part of it had been sent before.
     pub cleared: bool,
+    /// The editor cleared near the limit of the window, beyond its account.
+    pub exception: bool,
     /// The request frame by frame, if requested.
     pub frames: Vec<Row>,
     /// Content that the reply relied on and could not see.
@@ -244,8 +246,9 @@ impl Player<'_> {
         let edited = done.cleared;
         let charged = ChargedRequest { reading, rates, new, cache: charge.cache, at, lifetime, edited };
         let causes = Causes { answers: output_cost, ..self.ledger.charge(&charged) };
-        let (done, cleared) = (done.told, done.cleared);
-        Ok(Turn { reading, input_cost, output_cost, causes, done, totals, cleared, frames, ..Turn::default() })
+        let (done, cleared, exception) = (done.told, done.cleared, done.exception);
+        let turn = Turn { reading, input_cost, output_cost, causes, done, totals, cleared, frames, ..Turn::default() };
+        Ok(Turn { exception, ..turn })
     }
 
     /// Lets the provider clear a prompt.

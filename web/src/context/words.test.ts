@@ -73,10 +73,22 @@ test("what is not there is not told; what is, is", () => {
 });
 
 test("the account tells what edits saved or owe, and what comes next", () => {
-  const account = { spent: 12.5, saved: 1.2, credit: 0.25, next: "nothing is old enough to clear" };
+  const account = {
+    spent: 12.5,
+    saved: 1.2,
+    credit: 0.25,
+    bound: 0.02,
+    exceptions: 0,
+    exceptions_cost: 0,
+    next: "nothing is old enough to clear",
+  };
   expect(said({ account }).Account).toBe("$12.50 spent, $1.20 saved by edits; at most $0.25 may be owed");
   expect(said({ account }).Next).toBe("nothing is old enough to clear");
   expect(said({ account: { ...account, saved: -0.06 } }).Account).toMatch(/ \$0\.06 owed by edits;/);
+  expect(said({ account })["Limit exceptions"]).toBeUndefined();
+  expect(said({ account: { ...account, exceptions: 2, exceptions_cost: 0.31 } })["Limit exceptions"]).toBe(
+    "2 edits near the limit of the window beyond the bound of 2%, costing $0.31",
+  );
 });
 
 test("the weekly replay is told unless the editor is on", () => {

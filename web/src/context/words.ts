@@ -88,6 +88,7 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number, week?
     },
     { name: "Saved", value: `${count(saved)} tokens per request${saved > 0 ? `, ${count(saved_automatically)} by automatic editing` : ""}` },
     fill.account ? account(fill.account) : null,
+    fill.account && fill.account.exceptions > 0 ? exceptions(fill.account) : null,
     fill.account ? { name: "Next", value: fill.account.next } : null,
     fill.left_out > 0 ? { name: "Cleared", value: `${count(fill.left_out)} tokens by the provider` } : null,
     noted > 0 ? { name: "Would save", value: `${count(noted)} more tokens in mode “on”` } : null,
@@ -113,6 +114,12 @@ function replayed({ cost, saved, saved_range: range, harmed_steps: harmed, steps
 function account({ spent, saved, credit }: NonNullable<ContextFill["account"]>): Fact {
   const balance = saved < 0 ? `${dollars(-saved)} owed by edits` : `${dollars(saved)} saved by edits`;
   return { name: "Account", value: `${dollars(spent)} spent, ${balance}; at most ${dollars(credit)} may be owed` };
+}
+
+/** Edits that the limit of the window forced, beyond the bound of the account. */
+function exceptions({ exceptions: edits, exceptions_cost: cost, bound }: NonNullable<ContextFill["account"]>): Fact {
+  const beyond = `beyond the bound of ${percent(bound)}`;
+  return { name: "Limit exceptions", value: `${plural(edits, "edit")} near the limit of the window ${beyond}, costing ${dollars(cost)}` };
 }
 
 function cacheState({ tokens, warm, expires_at }: NonNullable<ContextFill["cache"]>, now: number): string {

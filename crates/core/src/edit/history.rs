@@ -102,6 +102,10 @@ pub struct Commit {
     /// A deferred edit that fired without a person present.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
+    /// The limit exception: an automatic edit near the end of the window, made although it cost more than the account
+    /// allowed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exception: bool,
     /// Offloaded content whose stubs name it by a handle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptText>,

@@ -274,6 +274,7 @@ impl Bench {
             tokens_before: 0,
             tokens_after: 0,
             unattended: false,
+            exception: false,
             kept: Vec::new(),
         });
         id

@@ -1,6 +1,7 @@
 //! The price of clearing: the tail that the provider caches again, against the tokens that each request saves.
 
-use super::candidates::{Item, Look};
+use super::candidates::{Input, Item, Look, Thought};
+use super::proposal::{Action, Proposal};
 use ctx_models::{BreakEven, CacheState};
 
 /// Sizes are estimates: the price may turn out higher by this factor.
@@ -45,6 +46,39 @@ impl Look<'_> {
             .collect();
         prices.reverse();
         prices
+    }
+
+    /// Whether these edits together cost more than the account allows. Edits before content is first sent are free.
+    pub fn exceeds_account(&self, proposals: &[Proposal]) -> bool {
+        if self.cold || self.budget.is_none() {
+            return false;
+        }
+        let mut cuts: Vec<PossibleCut> = proposals.iter().flat_map(|proposal| self.cuts(&proposal.what)).collect();
+        cuts.sort_by_key(|cut| cut.before);
+        self.prices(&cuts).first().is_some_and(|price| !self.affords(price))
+    }
+
+    /// The cuts of an edit in sent content.
+    fn cuts(&self, what: &Action) -> Vec<PossibleCut> {
+        let sent = |call: &str| self.items.iter().find(|item| &*item.call == call && !item.fresh);
+        let input = |call: &str, removed: fn(&Input) -> u64| {
+            let input = sent(call)?.input?;
+            Some(PossibleCut { before: input.before, removed: removed(&input) })
+        };
+        match what {
+            Action::ShortInput { call } => {
+                input(call, |input| input.tokens.saturating_sub(input.left)).into_iter().collect()
+            }
+            Action::DropReplaced { call } => {
+                input(call, |input| input.tokens.saturating_sub(input.unreplaced)).into_iter().collect()
+            }
+            Action::DropThinking { message, block } => {
+                let is_it = |thought: &&Thought| (thought.message, thought.block) == (*message, *block);
+                let thought = self.thinking.iter().find(is_it);
+                thought.map(|thought| PossibleCut { before: thought.before, removed: 0 }).into_iter().collect()
+            }
+            other => other.results().iter().filter_map(|call| sent(call)).map(PossibleCut::of).collect(),
+        }
     }
 
     /// Whether an edit of this price fits the account, even if it turns out somewhat dearer.
@@ -95,5 +129,31 @@ mod tests {
         look.cold = true;
         assert!((look.prices(&[one])[0].break_even.once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
         assert_eq!(look.prices(&[one])[0].pays_after(), 0.0);
+    }
+
+    #[test]
+    fn an_edit_of_sent_content_may_exceed_the_account_unless_the_cache_has_expired() {
+        let item = |call: &str, before: u64, fresh: bool| Item {
+            call: call.into(),
+            tokens: 5_000,
+            before,
+            left: 50,
+            fresh,
+            input: Some(Input { tokens: 900, before: before - 900, left: 100, unreplaced: 100 }),
+            ..Item::default()
+        };
+        let items = vec![item("old", 10_000, false), item("new", 40_000, true)];
+        let look = |budget: Option<f64>| Look { items: items.clone(), tokens: 50_000, budget, ..Look::default() };
+        let shorten = |call: usize| Proposal::shorten([&items[call]], "old");
+        // 35,050 tokens behind it are written again.
+        let price = 35_050.0 * 1.15;
+        for (budget, exceeds) in [(price * 1.10, true), (price * 1.16, false)] {
+            assert_eq!(look(Some(budget)).exceeds_account(&shorten(0)), exceeds, "with a margin");
+        }
+        let short_input = vec![Proposal::short_input(&items[0], "old")];
+        assert!(look(Some(price)).exceeds_account(&short_input), "it stands before its result");
+        assert!(!look(Some(0.0)).exceeds_account(&shorten(1)), "it was never sent");
+        assert!(!look(None).exceeds_account(&shorten(0)), "there is no account");
+        assert!(!Look { cold: true, ..look(Some(-1.0)) }.exceeds_account(&shorten(0)), "it is free");
     }
 }

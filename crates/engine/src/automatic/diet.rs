@@ -95,6 +95,7 @@ impl Engine {
             tokens_before: diet.tokens_after,
             tokens_after: diet.tokens_before,
             unattended: true,
+            exception: false,
             kept: Vec::new(),
         };
         tracing::warn!(conversation = %conversation.id(), %message, "the provider refuses a diet");
@@ -136,6 +137,7 @@ impl Engine {
             tokens_before: tokens.0,
             tokens_after: tokens.1,
             unattended: false,
+            exception: false,
             kept: Vec::new(),
         })
     }

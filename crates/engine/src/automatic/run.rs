@@ -22,6 +22,9 @@ use ctx_models::{CacheRules, Rates};
 use ctx_store::Step;
 use std::cell::RefCell;
 
+/// Named as in the documentation and in the status.
+const EXCEPTION: &str = "limit exception: this costs more than the account allows";
+
 /// The code of a refusal because the content to clear could not be filed.
 const UNKEPT: ErrorCode = ErrorCode::NotWritten;
 
@@ -153,6 +156,8 @@ impl Engine {
         if proposed.is_empty() {
             return (figures, Ok(None));
         }
+        let is_near = look.tokens >= limit.tokens + about.cleared;
+        let exception = is_near && by.by_hand.is_none() && look.exceeds_account(&proposed);
         // Only then is anything written to the ledger.
         if by.settings.mode == Mode::On {
             about.batch = seen.batch(conversation, &proposed, &look);
@@ -187,6 +192,7 @@ impl Engine {
         let tokens = (sent, sent.saturating_sub(saved));
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
+        told.extend(exception.then_some(EXCEPTION));
         let next = filled.next(&desk, &seen, conversation.policy.next.is_some());
         let commit = Commit {
             id,
@@ -200,6 +206,7 @@ impl Engine {
             tokens_before: tokens.0,
             tokens_after: tokens.1,
             unattended: false,
+            exception,
             kept: Vec::new(),
         };
         (figures, Ok(Some((commit, next))))

@@ -62,16 +62,21 @@ impl Engine {
         let held = || seen.held(conversation, &self.rules_of(conversation), now.at);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
         let places = Places::of(conversation, &seen, desk.view);
-        let account = (mode(settings.mode) == Mode::On).then(|| {
+        let mut account = (mode(settings.mode) == Mode::On).then(|| {
             look.held = Held(Some(&held));
             look.budget = Some(self.budget(conversation, seen.tokens));
-            let Balance { spent, saved } = conversation.usage.account.balance(&self.models);
+            let balance = conversation.usage.account.balance(&self.models);
             let outlook = outlook(&settings, &look, &|call| places.fact(call));
-            AccountView { spent, saved, credit: CREDIT * spent, next: in_words(outlook, look.budget) }
+            account_view(balance, in_words(outlook, look.budget))
         });
         let limit = by.limit(&about, &settings, look.window);
         // The provider clears the oldest content, which would be first here, too.
         let mut tally = tally(&settings, &look, &|call| places.fact(call));
+        let is_clearable = tally.clearable.iter().any(|(_, tokens)| *tokens > 0);
+        if let Some(account) = account.as_mut().filter(|_| is_clearable && look.tokens >= limit.tokens + about.cleared)
+        {
+            account.next = near_limit(settings.target(by.provider_edits(&about)));
+        }
         let mut cleared = about.cleared;
         for (_, tokens) in &mut tally.clearable {
             let gone = cleared.min(*tokens);
@@ -96,6 +101,16 @@ impl Engine {
             limit,
         }
     }
+}
+
+fn account_view(balance: Balance, next: String) -> AccountView {
+    let Balance { spent, saved, exceptions, exceptions_cost } = balance;
+    AccountView { spent, saved, credit: CREDIT * spent, bound: CREDIT, exceptions, exceptions_cost, next }
+}
+
+/// The editor's next step near the limit, where price does not count.
+fn near_limit(target: u64) -> String {
+    format!("the limit is near: clears down to {target}% of the window, even beyond the account (limit exception)")
 }
 
 /// The editor's next step while the cache is warm, with its reason.

@@ -35,7 +35,9 @@ impl Conversation {
                 let tokens = |estimate: f64| self.tokens(estimate) as i64;
                 let removed = answered.edited.map_or(0, |edited| tokens(edited.own) - tokens(edited.sent));
                 let (model, lifetime) = (self.newest.envelope.model.as_deref(), self.lifetime());
-                self.usage.account.add(&AnsweredRequest { usage: &usage, removed, model, at, lifetime, head });
+                let exception = head.and_then(|head| self.history.get(head)).is_some_and(|commit| commit.exception);
+                let answered = AnsweredRequest { usage: &usage, removed, model, at, lifetime, head, exception };
+                self.usage.account.add(&answered);
             }
         }
     }

@@ -229,6 +229,7 @@ mod tests {
                 tokens_before: 0,
                 tokens_after: 0,
                 unattended: false,
+                exception: false,
                 kept: Vec::new(),
             });
         }

@@ -75,6 +75,7 @@ impl Engine {
             tokens_before: applied.tokens_before,
             tokens_after: applied.tokens_after,
             unattended: false,
+            exception: false,
             kept: std::mem::take(&mut files.kept),
         };
         Ok((commit, applied))

@@ -34,6 +34,7 @@ impl Engine {
             tokens_before: 0,
             tokens_after: 0,
             unattended: false,
+            exception: false,
             kept: Vec::new(),
         };
         let mut next = history.clone();

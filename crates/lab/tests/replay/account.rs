@@ -11,10 +11,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-// Far from the limits of their windows, where edits are forced. The first and the last differ in the price of reads.
+// Far from the limits of their windows, where edits are forced. The first and the third differ in the price of reads.
 const OPUS: &str = "claude-opus-5";
 const SONNET: &str = "claude-sonnet-5";
 const CHEAP_READS: &str = "claude-opus-5-5";
+/// A window of 200,000 tokens.
+const NARROW: &str = "claude-opus-4-5";
 
 /// One call and its result.
 #[derive(Clone, Copy)]
@@ -168,4 +170,61 @@ fn random_sessions_are_never_much_dearer() {
         }
         check(&format!("random {number}"), &steps);
     }
+}
+
+/// The largest share by which the editor was dearer at any moment, without the cost of limit exceptions; and the turns
+/// of these.
+fn worst_without_exceptions(steps: &[Step]) -> (f64, Vec<usize>) {
+    let recording = session(steps);
+    let none = played(&recording, &[], Arc::new(Nothing));
+    let auto = played(&recording, &[], Arc::new(Auto::default()));
+    let (mut without, mut with, mut worst, mut exceptions) = (0.0, 0.0, f64::MIN, Vec::new());
+    for (turn, (none, auto)) in none.turns.iter().zip(&auto.turns).enumerate() {
+        let cost = |turn: &ctx_lab::replay::Turn| turn.input_cost + turn.output_cost;
+        without += cost(none);
+        with += cost(auto);
+        if auto.exception {
+            with -= (cost(auto) - cost(none)).max(0.0);
+            exceptions.push(turn);
+        }
+        worst = f64::max(worst, with / without - 1.0);
+    }
+    (worst, exceptions)
+}
+
+#[test]
+fn only_limit_exceptions_exceed_the_bound_and_only_near_the_limit() {
+    let narrow = Step { model: NARROW, words: 4_000, ..STEP };
+    // Large results fill the window at once, and again after each clearing; then the session ends, or goes on in vain.
+    let small = Step { words: 20, ..narrow };
+    let sessions = [
+        ("filled once", vec![narrow; 9]),
+        ("filled again and again", vec![narrow; 40]),
+        ("filled, then nothing", (0..60).map(|at| if at < 9 { narrow } else { small }).collect()),
+        ("bursts", (0..80).map(|at| if at % 16 < 8 { narrow } else { small }).collect::<Vec<Step>>()),
+        ("just warm", vec![Step { pause: 295_000, ..narrow }; 30]),
+    ];
+    let mut all = 0;
+    for (what, steps) in sessions {
+        let (with_all, _) = worst(&steps, &[]);
+        let (worst, exceptions) = worst_without_exceptions(&steps);
+        println!(
+            "{what}: at worst {:+.2} %, {:+.2} % without exceptions {exceptions:?}",
+            with_all * 100.0,
+            worst * 100.0
+        );
+        assert!(worst <= 0.02, "{what}: {worst}");
+        assert!(with_all <= 0.02 || !exceptions.is_empty(), "{what}: {with_all}");
+        let recording = session(&steps);
+        let auto = played(&recording, &[], Arc::new(Auto::default()));
+        for turn in &exceptions {
+            let before = turn.checked_sub(1).map_or(0.0, |before| auto.turns[before].reading.prompt());
+            assert!(before > 0.5 * 200_000.0, "{what}: {turn} {before}");
+        }
+        all += exceptions.len();
+    }
+    assert!(all >= 4, "{all}");
+    // In a wide window, the same results force nothing.
+    let wide: Vec<Step> = vec![Step { model: OPUS, ..narrow }; 40];
+    assert_eq!(worst_without_exceptions(&wide).1, Vec::<usize>::new());
 }

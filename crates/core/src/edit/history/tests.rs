@@ -26,6 +26,7 @@ impl Log {
             tokens_before: 0,
             tokens_after: 0,
             unattended: false,
+            exception: false,
             kept: Vec::new(),
         };
         self.history.push(commit);

@@ -76,6 +76,7 @@ impl Bookkeeper {
             tokens_before: 0,
             tokens_after: 0,
             unattended: false,
+            exception: false,
             kept: Vec::new(),
         };
         self.record(log::COMMIT, &serde_json::to_value(&commit).expect("JSON"));

@@ -65,6 +65,7 @@ impl Talk {
             tokens_before: 0,
             tokens_after: 0,
             unattended: false,
+            exception: false,
             kept: Vec::new(),
         };
         self.story.committed(&commit);

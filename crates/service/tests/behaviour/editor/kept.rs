@@ -136,3 +136,41 @@ fn the_account_is_the_same_after_a_restart() {
     work.work(5);
     assert!(account(&work).spent > before.spent, "it goes on");
 }
+
+#[test]
+fn an_edit_that_the_limit_forces_beyond_the_account_is_named_and_counted_apart() {
+    let mut work = Work::new(on());
+    work.cached = Some(Vec::new());
+    let account = |work: &Work| work.service.context(&work.conversation).expect("a view").account.expect("an account");
+    work.session.user("do all of it");
+    work.send();
+    let mut next = String::new();
+    for step in 0..30 {
+        if !work.commits().is_empty() {
+            break;
+        }
+        next = account(&work).next;
+        work.step("Bash", json!({"command": format!("make part-{step}")}));
+    }
+    let [commit] = &work.commits()[..] else { panic!("one commit: {:?}", work.commits()) };
+    let note = commit.note.as_deref().unwrap_or_default();
+    assert!(note.ends_with("; limit exception: this costs more than the account allows"), "{note}");
+    let forced = account(&work);
+    assert_eq!((forced.exceptions, forced.bound), (1, 0.02));
+    assert!(forced.exceptions_cost > forced.credit && forced.saved < -forced.credit, "{forced:?}");
+    assert!((forced.exceptions_cost + forced.saved).abs() < 1e-9, "it is all that edits have cost: {forced:?}");
+    assert!(!next.contains("limit exception"), "{next}");
+    // Until it has paid off, only the limit forces another.
+    work.step("Bash", json!({"command": "make more"}));
+    assert_eq!((work.commits().len(), account(&work).exceptions_cost), (1, forced.exceptions_cost));
+    work.restart(on());
+    assert_eq!(account(&work).exceptions, 1);
+    for step in 0..12 {
+        next = account(&work).next;
+        if next.contains("limit exception") {
+            break;
+        }
+        work.step("Bash", json!({"command": format!("make again-{step}")}));
+    }
+    assert_eq!(next, "the limit is near: clears down to 60% of the window, even beyond the account (limit exception)");
+}

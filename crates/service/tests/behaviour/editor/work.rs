@@ -30,6 +30,8 @@ pub struct Work {
     pub texts: Vec<String>,
     /// What the client spells otherwise than the session does.
     pub spelled: Vec<(String, String)>,
+    /// The request before, if the provider writes to its cache what it does not have; otherwise it reads everything.
+    pub cached: Option<Vec<u8>>,
     /// Tokens of tool results that the provider says it cleared itself, in each answer.
     pub cleared_by_provider: u64,
     /// The provider refuses requests that contain these words, by naming them.
@@ -55,6 +57,7 @@ impl Work {
             conversation: String::new(),
             texts: Vec::new(),
             spelled: Vec::new(),
+            cached: None,
             cleared_by_provider: 0,
             refuses: None,
         };
@@ -97,6 +100,11 @@ impl Work {
         let (ticket, _, sent) = support::send(&self.service, hints, &body, self.clock);
         let timing = Timing { at: self.clock, first_byte_ms: None, total_ms: 0 };
         let mut answer = answers::text("going on", sent.len() as u64 / 4 - self.cleared_by_provider);
+        if let (Some(before), Some(usage)) = (&mut self.cached, &mut answer.usage) {
+            let same = before.iter().zip(&sent).take_while(|(one, other)| one == other).count() as u64 / 4;
+            (usage.cache_read, usage.cache_write) = (same, (sent.len() as u64 / 4).saturating_sub(same));
+            *before = sent.clone();
+        }
         if self.cleared_by_provider > 0 {
             answer.applied_edits.push(AppliedEdit {
                 kind: "clear_tool_uses_20250919".to_owned(),
