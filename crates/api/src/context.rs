@@ -64,6 +64,9 @@ pub struct AccountView {
     pub exceptions: u64,
     #[serde(default)]
     pub exceptions_cost: f64,
+    /// The part of `spent` that a helper model cost for summaries of phases.
+    #[serde(default)]
+    pub help: f64,
     /// The editor's next step, with its reason.
     pub next: String,
 }

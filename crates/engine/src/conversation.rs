@@ -236,6 +236,9 @@ impl Conversation {
 
     /// Applies a note of the automatic editor. Used live and in replay.
     pub fn automatic(&mut self, said: &Automatic) {
+        if let Automatic::Helped(used) = said {
+            self.usage.account.helped(used.clone());
+        }
         self.policy.take(said);
     }
 

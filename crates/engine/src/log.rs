@@ -450,8 +450,18 @@ pub enum Automatic {
         tokens_after: u64,
     },
     Signal(SignalView),
+    /// A helper model wrote for the editor: its price is in the account.
+    Helped(HelperUse),
     /// The conversation was shared, or opened by someone other than its owner.
     Access(ctx_api::timeline::AccessView),
+}
+
+/// Tokens of a helper model.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HelperUse {
+    pub model: String,
+    pub input: u64,
+    pub output: u64,
 }
 
 /// The tokens that would have been trimmed from a result.

@@ -7,10 +7,11 @@ use ctx_api::edit::EditRequest;
 use ctx_api::phases::{PhaseAction, PhaseRequest, PhasesView};
 use ctx_core::policy::Moment;
 use ctx_engine::automatic::run::about;
-use ctx_engine::log::{self, Automatic};
+use ctx_engine::log::{self, Automatic, HelperUse};
 use ctx_engine::phases::{named, view};
 use ctx_engine::{Refusal, record};
 use ctx_store::Step;
+use std::sync::Arc;
 
 impl Parts {
     pub(crate) fn phases(&self, name: &str) -> Result<PhasesView, Refusal> {
@@ -52,5 +53,30 @@ impl Parts {
         conversation.remember();
         let settings = editor.settings(&about(&conversation, now()), &conversation.policy.text_index.skills());
         Ok(self.engine.phase_summary(&conversation, phase, &settings))
+    }
+
+    pub(crate) fn allows_help(&self, name: &str, used: &HelperUse) -> Result<bool, Refusal> {
+        let shared = self.conversation(name)?;
+        let conversation = lock(&shared);
+        Ok(self.engine.allows_help(&conversation, used))
+    }
+
+    /// Adds the price of a helper to the account, durably.
+    pub(crate) fn helped(&self, name: &str, used: HelperUse) -> Result<(), Refusal> {
+        let id = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(id);
+        let shared = self.stored(id)?;
+        let losses = lock(&shared).log.losses;
+        let said = Automatic::Helped(used);
+        let records = vec![record(id, now(), log::AUTOMATIC, &said, Vec::new())];
+        let _untold = self
+            .writer
+            .write_now(Step { records, ..Step::default() }, losses)
+            .map_err(|error| error.refusal("The price of the helper"))?;
+        // If it was unloaded meanwhile, it is replayed with the new record.
+        if self.get(id)?.is_some_and(|now| Arc::ptr_eq(&now, &shared)) {
+            lock(&shared).automatic(&said);
+        }
+        Ok(())
     }
 }

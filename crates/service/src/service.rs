@@ -34,6 +34,7 @@ use ctx_engine::compose::Ready;
 use ctx_engine::edit::handle::Handles;
 use ctx_engine::edit::heal::Illness;
 use ctx_engine::helper::questions::{OpenQuestions, StaleTitle};
+use ctx_engine::log::HelperUse;
 use ctx_engine::ports::{About, Automatic};
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
@@ -456,6 +457,16 @@ impl Service {
     /// leaves the phase alone, or little of it may go.
     pub fn phase_summary(&self, name: &str, phase: &str) -> Result<Option<EditRequest>, Refusal> {
         self.parts.phase_summary(name, phase)
+    }
+
+    /// Whether the account of a conversation allows this price of a helper model.
+    pub fn allows_help(&self, name: &str, used: &HelperUse) -> Result<bool, Refusal> {
+        self.parts.allows_help(name, used)
+    }
+
+    /// Adds the price of a helper model to the account. It is stored before this returns.
+    pub fn helped(&self, name: &str, used: HelperUse) -> Result<(), Refusal> {
+        self.parts.helped(name, used)
     }
 
     /// Records who may open a conversation, or opened it. It is stored before this returns.

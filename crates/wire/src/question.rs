@@ -20,11 +20,17 @@ pub struct QuestionCall {
     pub body: Value,
 }
 
-/// The text of an answer, and its cost if reported.
+/// The text of an answer, and its tokens if reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionAnswer {
     pub text: String,
-    pub tokens: Option<u64>,
+    pub tokens: Option<QuestionTokens>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QuestionTokens {
+    pub input: u64,
+    pub output: u64,
 }
 
 /// The format of questions on a wire.

@@ -80,11 +80,13 @@ test("the account tells what edits saved or owe, and what comes next", () => {
     bound: 0.02,
     exceptions: 0,
     exceptions_cost: 0,
+    help: 0,
     next: "nothing is old enough to clear",
   };
   expect(said({ account }).Account).toBe("$12.50 spent, $1.20 saved by edits; at most $0.25 may be owed");
   expect(said({ account }).Next).toBe("nothing is old enough to clear");
   expect(said({ account: { ...account, saved: -0.06 } }).Account).toMatch(/ \$0\.06 owed by edits;/);
+  expect(said({ account: { ...account, help: 0.02 } }).Account).toMatch(/^\$12\.50 spent \(\$0\.02 for summaries of phases\), /);
   expect(said({ account })["Limit exceptions"]).toBeUndefined();
   expect(said({ account: { ...account, exceptions: 2, exceptions_cost: 0.31 } })["Limit exceptions"]).toBe(
     "2 edits near the limit of the window beyond the bound of 2%, costing $0.31",

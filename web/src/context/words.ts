@@ -111,9 +111,10 @@ function replayed({ cost, saved, saved_range: range, harmed_steps: harmed, steps
 }
 
 /** The savings of edits so far, or their debt until they pay off. */
-function account({ spent, saved, credit }: NonNullable<ContextFill["account"]>): Fact {
+function account({ spent, saved, credit, help }: NonNullable<ContextFill["account"]>): Fact {
   const balance = saved < 0 ? `${dollars(-saved)} owed by edits` : `${dollars(saved)} saved by edits`;
-  return { name: "Account", value: `${dollars(spent)} spent, ${balance}; at most ${dollars(credit)} may be owed` };
+  const helper = help > 0 ? ` (${dollars(help)} for summaries of phases)` : "";
+  return { name: "Account", value: `${dollars(spent)} spent${helper}, ${balance}; at most ${dollars(credit)} may be owed` };
 }
 
 /** Edits that the limit of the window forced, beyond the bound of the account. */

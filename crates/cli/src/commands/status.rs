@@ -117,11 +117,14 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
             count(view.saved_automatically)
         ),
     );
-    if let Some(AccountView { spent, saved, credit, bound, exceptions, exceptions_cost, next }) = &view.account {
+    if let Some(AccountView { spent, saved, credit, bound, exceptions, exceptions_cost, help, next }) = &view.account {
         let money = words::dollars;
         let line_of = |what, amount: f64| format!("{} {what}", money(amount));
         let balance = if *saved < 0.0 { line_of("owed by edits", -saved) } else { line_of("saved by edits", *saved) };
         line("account", format!("{}, {balance}; at most {} may be owed", line_of("spent", *spent), money(*credit)));
+        if *help > 0.0 {
+            line("helper", format!("{} of it for summaries of phases", money(*help)));
+        }
         if *exceptions > 0 {
             let edits = words::plural(*exceptions, "edit");
             let beyond = format!("beyond the bound of {:.0}%", bound * 100.0);
@@ -324,7 +327,7 @@ mod tests {
             "status": "normal", "mode": "observe", "provider_edits": true, "preserved": 45_000,
             "clearable": [{"target": "stale_tool_results", "tokens": 40_000}, {"target": "verbose_debug", "tokens": 0}],
             "saved": 9_000, "saved_automatically": 0, "left_out": 700, "noted": 40_000, "proposals": 1, "phases": ["testing"],
-            "account": {"spent": 12.5, "saved": -0.06, "credit": 0.25, "bound": 0.02, "exceptions": 1, "exceptions_cost": 0.31,
+            "account": {"spent": 12.5, "saved": -0.06, "credit": 0.25, "bound": 0.02, "exceptions": 1, "exceptions_cost": 0.31, "help": 0.004,
                 "next": "nothing is old enough to clear"},
             "cache": null, "hindrances": ["ctx.toml, line 3: 140 is too much; its previous settings stay in force"],
         }))
@@ -337,6 +340,7 @@ mod tests {
         clearable       40,000 tokens: stale_tool_results 40,000
         saved           9,000 tokens per request, 0 by automatic editing
         account         $12.50 spent, $0.060 owed by edits; at most $0.250 may be owed
+        helper          $0.0040 of it for summaries of phases
         exceptions      1 edit near the limit of the window beyond the bound of 2%, costing $0.310
         next            nothing is old enough to clear
         cleared         700 tokens by the provider

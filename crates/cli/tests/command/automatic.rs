@@ -190,11 +190,17 @@ fn where_both_have_to_act_they_act_in_turns() {
 
 /// Work in a phase with a preserved result and six others; the helper summarises it.
 fn summarised_phase(mode: &str, helping: &str) -> Work {
+    phase_summarised_for(mode, helping, 2.0)
+}
+
+/// The same with a price of the helper in dollars per million tokens.
+fn phase_summarised_for(mode: &str, helping: &str, price: f64) -> Work {
     const SAID: &str = r#"{"choices":[{"message":{"content":"All parts were made."}}],"usage":{"total_tokens":9}}"#;
     let port = helper(Some(SAID));
     let mut work = Work::new(&format!(
         "mode = {mode:?}\n[edits]\ncache_seconds = 1\n\
-         [helper]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:{port}\"\nmodel = \"small\"\n{helping}"
+         [helper]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:{port}\"\nmodel = \"small\"\n{helping}\n\
+         [models.\"small\"]\ninput = {price:.3}\noutput = {price:.3}\n"
     ));
     work.said(&["phase", "begin", "testing"]);
     work.step("Read", json!({"file_path": "/p/NOTES.md"}));
@@ -212,6 +218,8 @@ fn the_helper_summarises_an_ended_phase_once_the_cache_is_cold() {
     assert!(note.starts_with("a summary of the phase testing; waited "), "{note}");
     assert_eq!(commit["operations"][0]["ids"], json!(["t1/2..6"]), "not the preserved result, nor the newest step");
     assert!(work.said(&["helper"]).contains("phases    written in the background"));
+    let help = work.json(&["status"])["context"]["account"]["help"].as_f64();
+    assert_eq!(help, Some(9.0 * 2.0 / 1e6), "its nine tokens are in the account");
     let (body, _) = work.send();
     let (sent, text) = (results(&body), String::from_utf8_lossy(&body));
     assert!(text.contains("All parts were made.") && text.contains("do all of it"), "{text}");
@@ -219,6 +227,14 @@ fn the_helper_summarises_an_ended_phase_once_the_cache_is_cold() {
     work.said(&["undo"]);
     let (body, _) = work.send();
     assert!(!String::from_utf8_lossy(&body).contains("All parts were made."));
+}
+
+#[test]
+fn a_helper_that_costs_more_than_the_account_allows_is_not_asked() {
+    let work = phase_summarised_for("on", "phases = true", 5_000.0);
+    assert_eq!(work.json(&["helper"])["jobs"], json!([]));
+    let account = &work.json(&["status"])["context"]["account"];
+    assert!(account["spent"].as_f64() > Some(0.0) && account["help"] == 0.0, "{account}");
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub struct ProgramOutput {
     /// Its answer, or the reason for having none.
     pub result: Option<String>,
     pub is_error: bool,
-    /// All tokens, input and output.
-    pub tokens: Option<u64>,
+    /// Tokens of input and output.
+    pub tokens: Option<(u64, u64)>,
 }
 
 impl ProgramOutput {
@@ -30,8 +30,9 @@ impl ProgramOutput {
     pub fn read(output: &[u8]) -> Option<ProgramOutput> {
         let answer: Value = serde_json::from_slice(output).ok()?;
         let usage = &answer["usage"];
-        let counts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
-        let tokens = usage.is_object().then(|| counts.iter().filter_map(|name| usage[*name].as_u64()).sum());
+        let inputs = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+        let tokens = usage.is_object().then(|| (inputs.into_iter().map(count).sum(), count("output_tokens")));
         Some(ProgramOutput {
             result: answer["result"].as_str().map(str::to_owned),
             is_error: answer["is_error"] == true,

@@ -240,7 +240,7 @@ pub struct Helper {
     /// write titles in the background
     #[schemars(example = true)]
     pub titles: Option<bool>,
-    /// summarise ended phases in the background, where automatic editing is on
+    /// summarise ended phases in the background, where automatic editing is on and its account allows the price
     #[schemars(example = true)]
     pub phases: Option<bool>,
 }

@@ -104,8 +104,8 @@ impl Engine {
 }
 
 fn account_view(balance: Balance, next: String) -> AccountView {
-    let Balance { spent, saved, exceptions, exceptions_cost } = balance;
-    AccountView { spent, saved, credit: CREDIT * spent, bound: CREDIT, exceptions, exceptions_cost, next }
+    let Balance { spent, saved, exceptions, exceptions_cost, help } = balance;
+    AccountView { spent, saved, credit: CREDIT * spent, bound: CREDIT, exceptions, exceptions_cost, help, next }
 }
 
 /// The editor's next step near the limit, where price does not count.

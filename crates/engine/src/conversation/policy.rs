@@ -45,7 +45,7 @@ impl PolicyState {
                 self.diet_noted |= matches!(said, Automatic::Noted { tools, .. } if !tools.is_empty());
                 self.noted.add(said);
             }
-            Automatic::Access(_) => {}
+            Automatic::Access(_) | Automatic::Helped(_) => {}
             Automatic::Signal(told) => self.near_limit = told.signal == Signal::ContextNearLimit,
         }
     }

@@ -3,7 +3,8 @@
 use crate::Engine;
 use crate::automatic::candidates::Candidates;
 use crate::compose::{Ground, Weights};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, account};
+use crate::log::HelperUse;
 use ctx_api::edit::{EditRequest, When};
 use ctx_core::SlotId;
 use ctx_core::edit::Operation;
@@ -14,11 +15,16 @@ use ctx_core::fast_map::FastSet;
 use ctx_core::policy::{Call, Mode, Settings};
 
 /// The author of these edits.
-const AUTHOR: &str = "helper";
+pub const AUTHOR: &str = "helper";
 /// Less content, in tokens, needs no summary.
 const LEAST: u64 = 3_000;
 
 impl Engine {
+    /// Whether the account of a conversation allows this price of a helper.
+    pub fn allows_help(&self, conversation: &Conversation, used: &HelperUse) -> bool {
+        account::helper_price(&self.models, used) <= conversation.usage.account.balance(&self.models).allows()
+    }
+
     /// The edit that replaces an ended phase with a summary, which is still to be written. None if the settings leave the
     /// phase alone, or little of it may go.
     pub fn phase_summary(&self, conversation: &Conversation, phase: &str, settings: &Settings) -> Option<EditRequest> {

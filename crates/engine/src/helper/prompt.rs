@@ -14,8 +14,14 @@ pub struct Prompt {
 impl Prompt {
     /// The maximum cost of the question in tokens. Rather too high: the budget is checked with it.
     pub fn estimate(&self) -> u64 {
+        let (input, output) = self.most();
+        input + output
+    }
+
+    /// The same by input and output.
+    pub fn most(&self) -> (u64, u64) {
         let chars = (self.system.len() + self.user.len()) as u64;
-        chars.div_ceil(3) + u64::from(self.max_tokens)
+        (chars.div_ceil(3), u64::from(self.max_tokens))
     }
 }
 

@@ -7,13 +7,15 @@ use ctx_api::edit::{EditRequest, EditResult};
 use ctx_api::helper::{HelperTest, HelperView, Kind};
 use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
-use ctx_engine::helper::{Material, Piece, Question};
+use ctx_engine::helper::phases::AUTHOR;
+use ctx_engine::helper::{Material, OpenQuestions, Piece, Question};
+use ctx_engine::log::HelperUse;
 use ctx_service::Service;
 use http::HeaderMap;
 
 use super::read::Answer;
 use super::{Api, refused};
-use crate::helper::Handle;
+use crate::helper::{Handle, Work};
 use crate::local::{ControlError, face_of};
 use ctx_api::helper::JobView;
 
@@ -96,14 +98,14 @@ pub async fn apply(api: &Api, name: String, edit: EditRequest) -> Answer<EditRes
     start(api, name, edit).await?.outcome().await.map(Json).map_err(refused)
 }
 
-/// Starts the summary of an ended phase, if the settings ask for one.
+/// Starts the summary of an ended phase, if the settings ask for one and the account allows its price.
 pub async fn summarize_phase(api: &Api, conversation: &str, phase: &str) {
     if !(api.0.around.helper.is_on() && api.0.around.helper.settings().phases) {
         return;
     }
     let (name, ended) = (conversation.to_owned(), phase.to_owned());
     let started = match api.ask(move |service| service.phase_summary(&name, &ended)).await {
-        Ok(Some(edit)) => start(api, conversation.to_owned(), edit).await.map(|_| ()),
+        Ok(Some(edit)) => start_if_allowed(api, conversation.to_owned(), edit).await,
         Ok(None) => Ok(()),
         Err(error) => Err(error),
     };
@@ -112,16 +114,51 @@ pub async fn summarize_phase(api: &Api, conversation: &str, phase: &str) {
     }
 }
 
+async fn start_if_allowed(api: &Api, name: String, edit: EditRequest) -> Result<(), ControlError> {
+    let (of, again) = (name.clone(), edit.clone());
+    let open = api.ask(move |service| service.questions(&of, edit)).await?;
+    let most = api.0.around.helper.most(&open.questions);
+    match api.ask(move |service| service.allows_help(&name, &most)).await? {
+        true => drop(begin_job(api, again, open)),
+        false => tracing::info!("no summary of the phase: its price is more than the account allows"),
+    }
+    Ok(())
+}
+
 async fn start(api: &Api, name: String, edit: EditRequest) -> Result<Handle, ControlError> {
-    let (again, asks) = (edit.clone(), can_help(api, &edit));
+    let again = edit.clone();
     // Reports errors in the request before calling the model.
     let open = api.ask(move |service| service.questions(&name, edit)).await?;
-    let commit = api.clone();
-    let helper = asks.then(|| api.0.around.helper.clone());
-    Ok(api.0.jobs.begin(helper, again, open, |conversation, edit| async move {
+    Ok(begin_job(api, again, open))
+}
+
+fn begin_job(api: &Api, edit: EditRequest, open: OpenQuestions) -> Handle {
+    let helper = can_help(api, &edit).then(|| api.0.around.helper.clone());
+    let work = TextsOfEdit { api: api.clone(), is_automatic: edit.author == AUTHOR };
+    api.0.jobs.begin(helper, edit, open, work)
+}
+
+/// The texts go into an edit. Those of automatic edits are paid from the account.
+struct TextsOfEdit {
+    api: Api,
+    is_automatic: bool,
+}
+
+impl Work for TextsOfEdit {
+    async fn paid(&self, conversation: &str, used: HelperUse) {
+        if !self.is_automatic || used.input + used.output == 0 {
+            return;
+        }
+        let name = conversation.to_owned();
+        if let Err(error) = self.api.ask(move |service| service.helped(&name, used)).await {
+            tracing::warn!(code = %error.code, "the price of a helper is not in the account: {}", error.message);
+        }
+    }
+
+    async fn apply(self, conversation: String, edit: EditRequest) -> Result<EditResult, Refusal> {
         let apply =
             move |service: &Service| service.apply(&conversation, edit).map(|done| service.noting_uploads(done));
-        let applied = commit.ask(apply).await;
+        let applied = self.api.ask(apply).await;
         applied.map_err(|ControlError { code, message, hint, about, .. }| Refusal { code, message, hint, about })
-    }))
+    }
 }

@@ -3,6 +3,7 @@
 use ctx_api::helper::{JobError, JobView, State};
 use ctx_engine::Refusal;
 use ctx_engine::helper::{OpenQuestions, SELF};
+use ctx_engine::log::HelperUse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,18 +48,24 @@ struct Inside {
     jobs: BTreeMap<u64, Arc<Job>>,
 }
 
+/// The use of the texts.
+pub(crate) trait Work: Send + Sync + 'static {
+    /// The helper has taken these tokens, whether its texts can be used or not.
+    fn paid(&self, conversation: &str, used: HelperUse) -> impl Future<Output = ()> + Send;
+
+    fn apply(self, conversation: String, edit: EditRequest)
+    -> impl Future<Output = Result<EditResult, Refusal>> + Send;
+}
+
 impl Jobs {
     /// Starts writing the texts, and applies the edit with them. Without a helper model, ctx extracts them.
-    pub(crate) fn begin<F>(
+    pub(crate) fn begin(
         &self,
         helper: Option<Arc<Helper>>,
         edit: EditRequest,
         open: OpenQuestions,
-        apply: impl FnOnce(String, EditRequest) -> F + Send + 'static,
-    ) -> Handle
-    where
-        F: Future<Output = Result<EditResult, Refusal>> + Send,
-    {
+        work: impl Work,
+    ) -> Handle {
         let mut inside = lock(&self.0);
         inside.last += 1;
         let view = JobView {
@@ -82,7 +89,7 @@ impl Jobs {
         drop(inside);
         let running = job.clone();
         let task = tokio::spawn(async move {
-            let outcome = run(helper.as_deref(), &running, open, apply).await;
+            let outcome = run(helper.as_deref(), &running, open, work).await;
             running.end(outcome);
         });
         let mut phase = lock(&job.phase);
@@ -115,19 +122,15 @@ fn name(helper: Option<&Helper>) -> String {
     helper.map_or_else(|| SELF.to_owned(), Helper::name)
 }
 
-async fn run<F>(
-    helper: Option<&Helper>,
-    job: &Job,
-    open: OpenQuestions,
-    apply: impl FnOnce(String, EditRequest) -> F,
-) -> Result<EditResult, Refusal>
-where
-    F: Future<Output = Result<EditResult, Refusal>>,
-{
+async fn run(helper: Option<&Helper>, job: &Job, open: OpenQuestions, work: impl Work) -> Result<EditResult, Refusal> {
     let mut words = Vec::new();
     for question in &open.questions {
         words.push(match helper {
-            Some(helper) => helper.words(question).await?,
+            Some(helper) => {
+                let (text, used) = helper.answer(question).await;
+                work.paid(&open.conversation, helper.used(used)).await;
+                text?
+            }
             None => question.local()?,
         });
         job.view.send_modify(|view| view.found += 1);
@@ -135,7 +138,7 @@ where
     let conversation = open.conversation.clone();
     let (edit, written) = open.filled(words, &name(helper), helper.is_some());
     job.commits();
-    let mut applied = apply(conversation, edit).await?;
+    let mut applied = work.apply(conversation, edit).await?;
     applied.written = written;
     Ok(applied)
 }

@@ -9,9 +9,10 @@ mod titles;
 
 use ctx_engine::Refusal;
 use ctx_engine::helper::{Prompt, Question};
+use ctx_engine::log::HelperUse;
 pub use settings::{Provider, Settings, Variables};
 
-pub(crate) use jobs::{Handle, Jobs};
+pub(crate) use jobs::{Handle, Jobs, Work};
 pub(crate) use titles::retitle;
 
 use std::net::SocketAddr;
@@ -21,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use ctx_core::hint::{Argument, Command};
 use ctx_core::{ErrorCode, Hint, hint};
 use ctx_service::helper::Budget;
-use ctx_wire::question::{Question as ModelQuestion, QuestionAnswer};
+use ctx_wire::question::{Question as ModelQuestion, QuestionAnswer, QuestionTokens};
 use http::StatusCode;
 
 use crate::config::{self, Limits, UpstreamUrl};
@@ -95,34 +96,62 @@ impl Helper {
 
     /// The text that a question asks for.
     pub(crate) async fn words(&self, question: &Question) -> Result<String, Refusal> {
+        self.answer(question).await.0
+    }
+
+    /// The same, with the tokens that it took.
+    pub(crate) async fn answer(&self, question: &Question) -> (Result<String, Refusal>, QuestionTokens) {
         let prompt = question.prompt(self.settings.max_chars, ctx_service::now());
-        let text = self.ask(&prompt).await?;
-        question.clean(&text).map_err(|nonsense| {
-            self.refusal(&Trouble::Nonsense(match nonsense {
-                ctx_engine::helper::Nonsense::Empty => "it is empty",
-                ctx_engine::helper::Nonsense::NotShorter => "it is not shorter than the original",
-                ctx_engine::helper::Nonsense::NoTitle => "it is too long for a title",
-            }))
-        })
+        let (text, used) = self.ask(&prompt).await;
+        let clean = |text: String| {
+            question.clean(&text).map_err(|nonsense| {
+                self.refusal(&Trouble::Nonsense(match nonsense {
+                    ctx_engine::helper::Nonsense::Empty => "it is empty",
+                    ctx_engine::helper::Nonsense::NotShorter => "it is not shorter than the original",
+                    ctx_engine::helper::Nonsense::NoTitle => "it is too long for a title",
+                }))
+            })
+        };
+        (text.and_then(clean), used)
+    }
+
+    /// The most that questions may take.
+    pub(crate) fn most(&self, questions: &[Question]) -> HelperUse {
+        let most = questions.iter().map(|question| question.prompt(self.settings.max_chars, 0).most());
+        let (input, output) = most.fold((0, 0), |sum, (input, output)| (sum.0 + input, sum.1 + output));
+        self.used(QuestionTokens { input, output })
+    }
+
+    /// These tokens, of this model.
+    pub(crate) fn used(&self, QuestionTokens { input, output }: QuestionTokens) -> HelperUse {
+        HelperUse { model: self.settings.model().to_owned(), input, output }
     }
 
     /// Calls the model within the budget and the timeout.
-    pub(crate) async fn ask(&self, prompt: &Prompt) -> Result<String, Refusal> {
-        self.check().map_err(|trouble| self.refusal(&trouble))?;
-        let reserved = self.budget.reserve(prompt.estimate())?;
+    async fn ask(&self, prompt: &Prompt) -> (Result<String, Refusal>, QuestionTokens) {
+        let nothing = QuestionTokens::default();
+        let reserved = match self.check().map_err(|trouble| self.refusal(&trouble)) {
+            Ok(()) => self.budget.reserve(prompt.estimate()),
+            Err(refusal) => Err(refusal),
+        };
+        let reserved = match reserved {
+            Ok(reserved) => reserved,
+            Err(refusal) => return (Err(refusal), nothing),
+        };
         let asked = tokio::time::timeout(self.settings.timeout, self.send(prompt)).await.unwrap_or(Err(Trouble::Slow));
+        let (input, output) = prompt.most();
+        let most = QuestionTokens { input, output };
         match asked {
             Ok(said) => {
-                reserved.settle(said.tokens);
-                Ok(said.text)
+                reserved.settle(said.tokens.map(|tokens| tokens.input + tokens.output));
+                (Ok(said.text), said.tokens.unwrap_or(most))
             }
-            Err(trouble) => {
-                // A call that never reached a model has cost nothing; the cost of the others is unknown.
-                if matches!(trouble, Trouble::Settings { .. } | Trouble::Refused { .. } | Trouble::Down(_)) {
-                    reserved.settle(Some(0));
-                }
-                Err(self.refusal(&trouble))
+            // A call that never reached a model has cost nothing; the cost of the others is unknown.
+            Err(trouble @ (Trouble::Settings { .. } | Trouble::Refused { .. } | Trouble::Down(_))) => {
+                reserved.settle(Some(0));
+                (Err(self.refusal(&trouble)), nothing)
             }
+            Err(trouble) => (Err(self.refusal(&trouble)), most),
         }
     }
 

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use ctx_clients::question::{self, PROGRAM, ProgramOutput};
 use ctx_core::hint;
-use ctx_wire::question::QuestionAnswer;
+use ctx_wire::question::{QuestionAnswer, QuestionTokens};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
@@ -75,6 +75,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Question
             result.as_deref().unwrap_or("no reason").chars().filter(|c| !c.is_control()).take(200).collect();
         return Err(Trouble::Down(format!("`{PROGRAM}` says: {why}")));
     }
+    let tokens = tokens.map(|(input, output)| QuestionTokens { input, output });
     Ok(QuestionAnswer { text: result.ok_or(Trouble::Nonsense("it has no result"))?, tokens })
 }
 

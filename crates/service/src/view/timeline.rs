@@ -87,7 +87,8 @@ impl Parts {
 
 /// Whether a record is only for the automatic editor.
 fn is_silent(record: &Record) -> bool {
-    record.kind == log::AUTOMATIC && matches!(serde_json::from_slice(&record.body), Ok(Automatic::Kept { .. }))
+    record.kind == log::AUTOMATIC
+        && matches!(serde_json::from_slice(&record.body), Ok(Automatic::Kept { .. } | Automatic::Helped(_)))
 }
 
 /// The slot of the last message of a request. A retry adds none: it ends where the previous one did.
@@ -150,7 +151,7 @@ fn automatic(said: Automatic) -> Option<What> {
     Some(match said {
         Automatic::PhaseBegan { name, author, .. } => What::Phase { name, ended: false, author },
         Automatic::PhaseEnded { name, author, .. } => What::Phase { name, ended: true, author },
-        Automatic::Kept { .. } => return None,
+        Automatic::Kept { .. } | Automatic::Helped(_) => return None,
         Automatic::Noted { request, summary, note, tokens_before, tokens_after, .. } => {
             What::Noted { request, summary, note, tokens_before, tokens_after }
         }

@@ -1,6 +1,6 @@
 //! Questions outside any conversation.
 
-use crate::question::{Question, QuestionAnswer, QuestionCall, Questions};
+use crate::question::{Question, QuestionAnswer, QuestionCall, QuestionTokens, Questions};
 use serde_json::{Value, json};
 
 pub(super) struct MessageQuestions;
@@ -21,8 +21,11 @@ impl Questions for MessageQuestions {
         let blocks = answer["content"].as_array()?;
         let texts = blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str());
         let usage = &answer["usage"];
-        let counts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
-        let tokens = usage.is_object().then(|| counts.iter().filter_map(|name| usage[*name].as_u64()).sum());
+        let inputs = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+        let tokens = usage
+            .is_object()
+            .then(|| QuestionTokens { input: inputs.into_iter().map(count).sum(), output: count("output_tokens") });
         Some(QuestionAnswer { text: texts.collect(), tokens })
     }
 }

@@ -1,6 +1,6 @@
 //! Questions outside any conversation.
 
-use crate::question::{Question, QuestionAnswer, QuestionCall, Questions};
+use crate::question::{Question, QuestionAnswer, QuestionCall, QuestionTokens, Questions};
 use serde_json::{Value, json};
 
 pub(super) struct ChatQuestions;
@@ -23,6 +23,10 @@ impl Questions for ChatQuestions {
         let text = answer["choices"][0]["message"]["content"].as_str()?;
         // Models that think aloud put the text after that.
         let text = text.rsplit_once("</think>").map_or(text, |(_, words)| words);
-        Some(QuestionAnswer { text: text.to_owned(), tokens: answer["usage"]["total_tokens"].as_u64() })
+        let count = |name: &str| answer["usage"][name].as_u64();
+        let output = count("completion_tokens").unwrap_or(0);
+        let input = |total: u64| total.saturating_sub(output);
+        let tokens = count("total_tokens").map(|total| QuestionTokens { input: input(total), output });
+        Some(QuestionAnswer { text: text.to_owned(), tokens })
     }
 }

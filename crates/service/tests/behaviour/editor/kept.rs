@@ -1,6 +1,7 @@
 //! Cleared content of every kind is kept in files.
 
 use super::work::{Work, on, results};
+use ctx_engine::log::HelperUse;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -173,4 +174,27 @@ fn an_edit_that_the_limit_forces_beyond_the_account_is_named_and_counted_apart()
         work.step("Bash", json!({"command": format!("make again-{step}")}));
     }
     assert_eq!(next, "the limit is near: clears down to 60% of the window, even beyond the account (limit exception)");
+}
+
+#[test]
+fn the_price_of_a_helper_is_in_the_account_and_limits_what_it_may_still_cost() {
+    let mut work = Work::new(on());
+    work.work(6);
+    let account = |work: &Work| work.service.context(&work.conversation).expect("a view").account.expect("an account");
+    let used = |input: u64| HelperUse { model: "claude-opus-5-5".to_owned(), input, output: 0 };
+    let before = account(&work);
+    // At $4 per million tokens of input.
+    let most = ((before.credit + before.saved) / 4e-6) as u64;
+    let allows =
+        |work: &Work, input: u64| work.service.allows_help(&work.conversation, &used(input)).expect("an answer");
+    assert!(allows(&work, most) && !allows(&work, most * 51 / 50), "{most}");
+    work.service.helped(&work.conversation, used(most / 2)).expect("stored");
+    let after = account(&work);
+    let price = (most / 2) as f64 * 4e-6;
+    for (more, before) in [(after.help, 0.0), (after.spent, before.spent), (before.saved, after.saved)] {
+        assert!((more - before - price).abs() < 1e-9, "{after:?}");
+    }
+    assert!(!allows(&work, most * 2 / 3));
+    work.restart(on());
+    assert_eq!(account(&work), after);
 }
