@@ -96,7 +96,7 @@ test("the account tells what edits saved or owe, and what comes next", () => {
 test("the weekly replay is told unless the editor is on", () => {
   const week = { at: 1, conversations: 30, steps: 1840, cost: 61.2, saved: 7.4, saved_range: [5.1, 9], harmed_steps: 4 };
   const told = (mode: ContextFill["mode"], more = {}) =>
-    facts({ ...fill, mode }, true, 0, { ...week, ...more }).find(({ name }) => name === "30 conversations")?.value;
+    facts({ ...fill, mode }, true, 0, { ...week, ...more }).find(({ name }) => name === "Last 30 conversations")?.value;
   expect(told("observe")).toBe(
     "mode “on” would have saved $7.40 of $61.20 (likely $5.10 to $9.00) and harmed 4 of 1,840 steps",
   );

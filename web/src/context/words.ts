@@ -92,7 +92,7 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number, week?
     fill.account ? { name: "Next", value: fill.account.next } : null,
     fill.left_out > 0 ? { name: "Cleared", value: `${count(fill.left_out)} tokens by the provider` } : null,
     noted > 0 ? { name: "Would save", value: `${count(noted)} more tokens in mode “on”` } : null,
-    week && mode !== "on" ? { name: plural(week.conversations, "conversation"), value: replayed(week) } : null,
+    week && mode !== "on" ? { name: newest(week), value: replayed(week) } : null,
     fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, see below` } : null,
     phases.length > 0 ? { name: "Open phases", value: phases.join(", ") } : null,
     cache === null ? null : { name: "Cache", value: cacheState(cache, now) },
@@ -102,6 +102,10 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number, week?
 }
 
 export type Week = Status["week"];
+
+function newest({ conversations }: NonNullable<Week>): string {
+  return conversations === 1 ? "Last conversation" : `Last ${plural(conversations, "conversation")}`;
+}
 
 /** The result of `ctx lab week`: mode “on” for the newest conversations. */
 function replayed({ cost, saved, saved_range: range, harmed_steps: harmed, steps }: NonNullable<Week>): string {
