@@ -73,9 +73,9 @@ impl Engine {
         // The provider clears the oldest content, which would be first here, too.
         let mut tally = tally(&settings, &look, &|call| places.fact(call));
         let is_clearable = tally.clearable.iter().any(|(_, tokens)| *tokens > 0);
-        if let Some(account) = account.as_mut().filter(|_| is_clearable && look.tokens >= limit.tokens + about.cleared)
-        {
-            account.next = near_limit(settings.target(by.provider_edits(&about)));
+        let forced_from = limit.tokens + about.cleared;
+        if let Some(account) = account.as_mut().filter(|_| is_clearable && look.tokens >= forced_from / 4 * 3) {
+            account.next.push_str(&near_limit(forced_from));
         }
         let mut cleared = about.cleared;
         for (_, tokens) in &mut tally.clearable {
@@ -109,8 +109,8 @@ fn account_view(balance: Balance, next: String) -> AccountView {
 }
 
 /// The editor's next step near the limit, where price does not count.
-fn near_limit(target: u64) -> String {
-    format!("the limit is near: clears down to {target}% of the window, even beyond the account (limit exception)")
+fn near_limit(forced_from: u64) -> String {
+    format!("; from {} tokens on, it clears even beyond the account (limit exception)", count(forced_from))
 }
 
 /// The editor's next step while the cache is warm, with its reason.
