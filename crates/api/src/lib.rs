@@ -1,7 +1,7 @@
 //! The types of the control API: every request and answer, one module per subject.
 //!
 //! The daemon, the command line, the MCP server and the OpenAPI document use these types; the page generates its own
-//! from that document. The code that fills them is elsewhere.
+//! from that document. Other crates fill them.
 
 pub mod cache;
 pub mod call;

@@ -1,6 +1,6 @@
 //! Clients: facts about the agents that use the proxy, one folder each.
 //!
-//! A [`Client`] is data and a few functions. [`CLIENTS`] lists the known ones; every other sender is [`UNKNOWN`], with
+//! A [`Client`] is data and a few functions. [`CLIENTS`] lists the known ones; any other sender is [`UNKNOWN`], with
 //! the words that several agents share. Wires, policies and the service ask this crate for facts; none of them names a
 //! client's tool, header or tag.
 
@@ -78,12 +78,12 @@ pub struct Client {
     pub installer: Option<&'static dyn setup::Installer>,
     /// Patterns of tools whose results the automatic editor keeps by default.
     pub bookkeeping: &'static [&'static str],
-    /// Patterns of tools that are never deferred. `None`: it does not send back what the provider's tool search found,
-    /// so no tool may be.
+    /// Patterns of tools that are never deferred. `None`: it does not send back the provider's tool search results, so
+    /// no tool may be.
     pub undeferred: Option<&'static [&'static str]>,
-    /// How to start it so that it uses the daemon.
+    /// How to start it through the daemon.
     pub launch: Launch,
-    /// Variables in the environment of the commands that it runs.
+    /// Environment variables of the commands that it runs.
     pub marks: &'static [&'static str],
 }
 
@@ -129,7 +129,7 @@ impl std::fmt::Debug for Client {
 }
 
 /// Every known client. A new one is a folder here and a line in this list. The first that recognises a request wins;
-/// Qwen Code borrows the name of Claude Code and comes after it.
+/// Qwen Code uses the name of Claude Code and comes after it.
 pub static CLIENTS: [&Client; 10] = [
     &claude_code::CLIENT,
     &codex::CLIENT,
@@ -190,7 +190,7 @@ pub fn mcp_callers() -> impl Iterator<Item = McpCaller> {
     CLIENTS.into_iter().filter_map(|client| client.mcp)
 }
 
-/// The headers by which a client states its session to the daemon.
+/// The headers in which a client names its session to the daemon.
 pub fn session_headers() -> impl Iterator<Item = &'static str> {
     let callers = CLIENTS.into_iter().filter(|client| client.mcp.is_some());
     callers.flat_map(|client| client.headers.session).copied()

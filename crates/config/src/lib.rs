@@ -64,7 +64,7 @@ pub struct Flags {
     pub config: Option<PathBuf>,
     /// Serve several people.
     pub team: bool,
-    /// The certificate of the port, and its key.
+    /// The port's certificate, and its key.
     pub tls: (Option<PathBuf>, Option<PathBuf>),
 }
 
@@ -76,7 +76,7 @@ pub struct Settings {
     pub tls: Option<TlsFiles>,
     /// The address of a port for `/metrics` alone.
     pub metrics: Option<SocketAddr>,
-    /// The time between the signal to stop and the closing of the port.
+    /// The time from the stop signal until the port closes.
     pub drain: Duration,
     /// The address by which people reach the page.
     pub public_url: Option<ctx_server::PublicUrl>,
@@ -88,9 +88,9 @@ pub struct Settings {
     pub team: bool,
     /// How a team's agents read offloaded content.
     pub handles: ctx_engine::edit::handle::Handles,
-    /// The time without use after which the conversations of a person are closed.
+    /// The idle time after which a person's conversations are closed.
     pub idle: Duration,
-    /// The credentials with which their requests leave.
+    /// The credentials of their requests to providers.
     pub credentials: ctx_server::UpstreamCredentials,
     /// The identity provider at which they sign in, if any.
     pub oidc: Option<ctx_server::OidcSettings>,
@@ -115,8 +115,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Determines all settings. `folder` is the daemon's working directory: remarks about the project's files are
-    /// included.
+    /// Determines all settings. `folder` is the daemon's working directory: remarks cover the project's files.
     pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, ConfigError> {
         let file = read_file(flags, environment, home)?;
         let files = file.iter().map(|file| file.path.clone()).collect();
@@ -173,7 +172,7 @@ impl Settings {
     }
 }
 
-/// The files of the certificate: both, or none.
+/// The certificate's files: both, or none.
 fn tls(flags: &Flags, file: &ConfigFile) -> Result<Option<TlsFiles>, ConfigError> {
     let listen = &file.layer.config.listen;
     let chosen = |flag: &Option<PathBuf>, key: &Option<PathBuf>| {
@@ -222,8 +221,8 @@ fn upstream(
     Ok(upstream)
 }
 
-/// The way to a gateway: proxies and authorities as for an upstream, without the files. Plain HTTP stays on this machine,
-/// so no proxy sees it.
+/// The route to a gateway: proxies and authorities as for an upstream, without the files. Plain HTTP stays on this
+/// machine, so no proxy sees it.
 pub fn way_to_gateway(url: UpstreamUrl, authorities: Vec<PathBuf>, environment: &Environment) -> Upstream {
     let mut way = Upstream::new(url);
     way.extra_ca = authorities;

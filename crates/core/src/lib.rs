@@ -1,8 +1,7 @@
 //! The model of a conversation, pure: no I/O, no async, no clock, no randomness.
 //!
-//! A request is a [`message::Message`] sequence. [`tree::Tree`] remembers which messages were
-//! seen as which slots, [`reconcile`] recognises them when the client sends them again, and
-//! [`frames`] cuts a path into what people talk about. No wire format is known here.
+//! A request is a [`message::Message`] sequence. [`tree::Tree`] maps known messages to slots, [`reconcile`] recognises
+//! them when the client resends them, and [`frames`] cuts a path into frames. This crate knows no wire format.
 
 pub mod class;
 pub mod clean;

@@ -36,14 +36,14 @@ pub use standalone::Standalone;
 use ctx_store::{Hash, NewRecord, Note};
 use serde::Serialize;
 
-/// Marks a conversation whose requests are held, because of operations or pending changes.
+/// Marks a conversation whose requests are held, because of operations or deferred edits.
 pub const EDITED: &str = "edited";
 
 /// The bodies of marks. If a mark is missing, the log decides.
 pub const YES: &[u8] = b"1";
 pub const NO: &[u8] = b"0";
 
-/// A note that answers yes or no for a conversation.
+/// A yes-or-no note about a conversation.
 pub fn mark(conversation: &str, name: &str, is_so: bool) -> Note {
     let body = if is_so { YES } else { NO };
     Note { conversation: conversation.to_owned(), name: name.to_owned(), body: Some(body.to_vec()) }

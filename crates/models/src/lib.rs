@@ -1,5 +1,5 @@
-//! Knowledge about the models of all providers: the catalogue with prices and context windows, the rules of their prompt
-//! caches, and the arithmetic on both. Everything here is pure and knows no wire format.
+//! All providers' models: the catalogue with prices and context windows, the rules of their prompt caches, and the
+//! arithmetic on both. Everything here is pure and knows no wire format.
 
 pub mod cache;
 pub mod catalogue;

@@ -1,5 +1,5 @@
 //! The daemon: forwards every request to the provider, gives an [`Observer`] a copy, and serves its own paths (control
-//! API and page) behind access checks. Requests that no edit affects pass unparsed as they arrive; others are held
+//! API and page) behind access checks. Requests that no edit affects pass unparsed as they arrive; the others are held
 //! until the service has composed them. This crate reads neither the environment nor a configuration file.
 //!
 //! ```text

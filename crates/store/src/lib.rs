@@ -8,8 +8,8 @@
 //! * A conversation's **version** is the number of its last record. A step can name the version that it builds on; if
 //!   the conversation has moved on, the step is a conflict.
 //! * The **feed** is the log in an order that all readers agree on, with a cursor.
-//! * A **note** is a projection that can be rebuilt from the log: one body per conversation and name,
-//!   overwritten in place. A **snapshot** is a note that spares a load the older records.
+//! * A **note** is a projection that can be rebuilt from the log: one body per conversation and name, overwritten in
+//!   place. A **snapshot** is a note that spares a load the old messages.
 //! * A store that several daemons share tells each of them about the edits of the others: [`Replica`].
 //! * A store belongs to one [`Owner`]. A database of many owners opens as one store for each.
 //!

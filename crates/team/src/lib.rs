@@ -1,8 +1,8 @@
 //! The people who share a daemon: their roles, groups and keys, the conversations they share, and the audit log.
 //!
-//! Every change is an [`Event`] in an append-only log; [`State`] is the fold of that log, and the log is the audit. Its
-//! decisions are pure. [`Registry`] keeps the log in a store of its own, like any conversation: an append names the
-//! version that it builds on, and the other daemons on the database know it before it counts.
+//! Every change is an [`Event`] in an append-only log, which is also the audit log; [`State`] is its fold. Its
+//! decisions are pure. [`Registry`] keeps the log in its own store, like any conversation: an append names the version
+//! that it builds on, and the other daemons on the database know it before it counts.
 //!
 //! Conversations are not here. A person's number is the [`ctx_store::Owner`] of their store, and the code that serves
 //! them gets only that store.

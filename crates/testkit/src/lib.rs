@@ -1,9 +1,9 @@
 //! Shared tools for the tests and benches of all other crates: a scripted provider, a recording forwarder, a raw client
 //! and a builder of realistic conversations.
 //!
-//! The kit does not ship with `ctx` and does not depend on it: it uses `ctx` from outside, through sockets. It parses
-//! HTTP/1.1 with `httparse` on bare sockets, because it must see header case and order, exact body bytes and cut
-//! connections, which server frameworks hide.
+//! The kit neither ships with `ctx` nor depends on it: it uses `ctx` from outside, through sockets. It parses HTTP/1.1
+//! with `httparse` on bare sockets, because it must see header case and order, exact body bytes and cut connections,
+//! which server frameworks hide.
 
 mod background;
 mod balancer;

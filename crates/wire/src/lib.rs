@@ -2,7 +2,7 @@
 //!
 //! [`Wire`] is the interface of a format; [`wire()`] returns that of a conversation, [`route`] that of a call. [`body`]
 //! finds the history, [`json`] finds spans, [`sse`] and [`encoding`] read the copy of an answer. Nothing here rewrites
-//! a request: what no operation touched leaves as it came.
+//! a request: untouched parts leave byte for byte.
 
 pub mod answer;
 pub mod anthropic;
