@@ -22,7 +22,7 @@ const HELD_BACK: usize = 2;
 /// Try everything on a recorded conversation, without a key or an agent
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Starts a daemon of its own in a temporary folder, with a scripted provider; no request leaves \
+    after_help = "Starts its own daemon in a temporary folder, with a scripted provider; no request leaves \
 this machine. Your settings and conversations are not used. Ctrl-C removes everything.
 
 Examples:

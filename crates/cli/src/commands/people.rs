@@ -32,7 +32,7 @@ pub struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum PeopleVerb {
-    /// List everyone with their role and their keys
+    /// List all people with their roles and keys
     #[command(after_help = "Example:\n  ctx people list")]
     List {
         #[command(flatten)]

@@ -14,7 +14,7 @@ impl Policy for Superseded {
     }
 
     fn about(&self) -> &str {
-        "what was read from files that were read again or changed goes"
+        "views of files that were read again or changed go"
     }
 
     fn propose(&self, look: &Look) -> Vec<Proposal> {

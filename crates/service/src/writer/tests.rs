@@ -3,6 +3,7 @@ use super::*;
 use crate::automatic::Switch;
 use crate::tests::stores::FailingStore;
 use ctx_core::policy::{Facts, Look, Proposal, Settings};
+use ctx_engine::Refusal;
 use ctx_engine::ports::{About, Automatic};
 use ctx_store::{NewRecord, Reader, StoreError};
 use std::collections::VecDeque;

@@ -118,7 +118,7 @@ impl Policy for Foresight {
     fn about(&self) -> &str {
         match self.early {
             true => "the same, also before a result is first sent: an agent would not have seen it",
-            false => "what no later step relies on goes, at the best moments: only the lab can know that",
+            false => "content that no later step relies on goes, at the best moments: only the lab can know it",
         }
     }
 
