@@ -100,7 +100,8 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
 
 /// The daemon of this home, at any address. Only its notice counts: a requested address may belong to another daemon.
 pub fn answering(home: &Home) -> Option<(LocalClient, Status)> {
-    let notice = home.notice()?;
+    // The port of a daemon that died may belong to another user by now, who must not get the token.
+    let notice = home.notice().filter(|notice| process::is_running(notice.pid))?;
     let environment = Environment::Process;
     let whereabouts = Whereabouts { home: home.clone(), flag: Some(notice.listen), gateway: None, environment };
     let client = LocalClient::find(&whereabouts).ok()?;

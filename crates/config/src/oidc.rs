@@ -31,6 +31,7 @@ pub(crate) fn settings(file: &ConfigFile, environment: &Environment) -> Result<O
     let usual = OidcRules::new(issuer, client_id);
     let rules = OidcRules {
         name_claim: keys.name_claim.clone().unwrap_or_else(|| usual.name_claim.clone()),
+        trusts_addresses: keys.trust_unverified_email.unwrap_or(false),
         groups_claim: keys.groups_claim.clone(),
         allowed_groups: set(&keys.allowed_groups),
         admin_groups: set(&keys.admin_groups),

@@ -103,6 +103,9 @@ pub enum Event {
         /// Those of the session that approved it, which its key gets.
         #[serde(default, skip_serializing_if = "Scopes::is_all")]
         scopes: Scopes,
+        /// The end of the key with which that session began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<u64>,
     },
     /// A person refused a machine.
     LoginRefused {

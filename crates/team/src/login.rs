@@ -115,6 +115,8 @@ pub struct DecidedLogin {
     pub(crate) at: u64,
     /// For its key, if it was approved.
     pub(crate) scopes: Option<Scopes>,
+    /// Its key ends then at the latest.
+    pub(crate) expires_at: Option<u64>,
     pub(crate) is_used: bool,
 }
 
@@ -194,7 +196,14 @@ impl State {
         let (person, login) = (actor.id, pending.login.clone());
         let (device, machine) = (pending.device.clone(), pending.machine.clone());
         Ok(match approve {
-            true => Event::LoginApproved { person, login, device, machine, scopes: actor.scopes },
+            true => Event::LoginApproved {
+                person,
+                login,
+                device,
+                machine,
+                scopes: actor.scopes,
+                expires_at: actor.expires_at,
+            },
             false => Event::LoginRefused { person, login, device, machine },
         })
     }
@@ -206,7 +215,7 @@ impl State {
             LoginProgress::Approved => {
                 let person = self.person(decided.person).ok_or_else(TeamError::unknown_login)?;
                 let scopes = decided.scopes.unwrap_or(Scopes::NONE);
-                Ok(Actor { id: person.id, role: person.role, scopes })
+                Ok(Actor { id: person.id, role: person.role, scopes, expires_at: decided.expires_at })
             }
             LoginProgress::Refused => Err(TeamError::refused(
                 ErrorCode::LoginRefused,
@@ -281,7 +290,7 @@ mod tests {
     use crate::scope::Scope;
     use ctx_store::{MemoryStore, Store};
 
-    const ANNA: Actor = Actor { id: 1, role: Role::Member, scopes: Scopes::ALL };
+    const ANNA: Actor = Actor { id: 1, role: Role::Member, scopes: Scopes::ALL, expires_at: None };
 
     fn team() -> (Arc<dyn Store>, Registry) {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());

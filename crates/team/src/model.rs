@@ -73,11 +73,13 @@ pub struct Actor {
     pub role: Role,
     /// Of the key that they use.
     pub scopes: Scopes,
+    /// The end of that key. No key made with it lasts longer.
+    pub expires_at: Option<u64>,
 }
 
 impl Actor {
     /// The holder of the daemon's token, who set it up.
-    pub const OPERATOR: Actor = Actor { id: 0, role: Role::Admin, scopes: Scopes::ALL };
+    pub const OPERATOR: Actor = Actor { id: 0, role: Role::Admin, scopes: Scopes::ALL, expires_at: None };
     /// The operator's name in lists and as an author.
     pub const OPERATOR_NAME: &str = "operator";
 }

@@ -51,16 +51,18 @@ pub struct Identity {
     pub key: String,
     /// The key's scopes; all without a key.
     pub scopes: Scopes,
+    /// The key's end.
+    pub expires_at: Option<u64>,
 }
 
 impl Identity {
     /// A person whom the identity provider named.
     pub fn without_key(person: Arc<Person>) -> Identity {
-        Identity { person, key: String::new(), scopes: Scopes::ALL }
+        Identity { person, key: String::new(), scopes: Scopes::ALL, expires_at: None }
     }
 
     pub fn actor(&self) -> Actor {
-        Actor { id: self.person.id, role: self.person.role, scopes: self.scopes }
+        Actor { id: self.person.id, role: self.person.role, scopes: self.scopes, expires_at: self.expires_at }
     }
 }
 
@@ -169,7 +171,12 @@ impl Registry {
         };
         // Never before it was made.
         self.note_use(&key.id, (now / MINUTE * MINUTE).max(key.made_at));
-        Recognition::Known(Identity { person: person.clone(), key: key.id.clone(), scopes: key.scopes })
+        Recognition::Known(Identity {
+            person: person.clone(),
+            key: key.id.clone(),
+            scopes: key.scopes,
+            expires_at: key.expires_at,
+        })
     }
 
     /// Whether the store is out of reach, so that keys may exist that are unknown here.
@@ -384,7 +391,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let registry = Registry::open(store.clone()).expect("open");
         let (person, text) = (add(&registry, "anna"), KeyText::generate().expect("random"));
-        let actor = Actor { id: person, role: Role::Member, scopes: Scopes::ALL };
+        let actor = Actor { id: person, role: Role::Member, scopes: Scopes::ALL, expires_at: None };
         let made =
             registry.change(&actor, |state| Ok((state.make_key(&actor, person, &text, &NewKey::default())?, ())));
         assert!(made.expect("made").warnings.is_empty());

@@ -116,9 +116,9 @@ impl State {
             }
             Event::LoginApproved { person, login, device, machine, .. }
             | Event::LoginRefused { person, login, device, machine } => {
-                let scopes = match &entry.event {
-                    Event::LoginApproved { scopes, .. } => Some(*scopes),
-                    _ => None,
+                let (scopes, expires_at) = match &entry.event {
+                    Event::LoginApproved { scopes, expires_at, .. } => (Some(*scopes), *expires_at),
+                    _ => (None, None),
                 };
                 let decided = DecidedLogin {
                     person: *person,
@@ -126,6 +126,7 @@ impl State {
                     machine: machine.clone(),
                     at: entry.at,
                     scopes,
+                    expires_at,
                     is_used: false,
                 };
                 self.logins.insert(login.clone(), decided);
@@ -306,7 +307,8 @@ impl State {
         Ok(Event::PersonRemoved { person: self.named(name)?.id })
     }
 
-    /// Members make keys for themselves, admins for anyone. No key makes one that may do more than itself.
+    /// Members make keys for themselves, admins for anyone. No key makes one that may do more than itself, or that lasts
+    /// longer.
     pub fn make_key(&self, actor: &Actor, person: u32, text: &KeyText, new: &NewKey) -> Result<Event, TeamError> {
         if actor.id != person {
             manages(actor)?;
@@ -325,7 +327,7 @@ impl State {
             hash,
             shown: text.shown(),
             label: new.label.chars().take(LONGEST_NAME).collect(),
-            expires_at: new.expires_at,
+            expires_at: new.expires_at.into_iter().chain(actor.expires_at).min(),
             login: new.login.clone(),
             scopes,
         })

@@ -21,15 +21,13 @@ const HELD_BACK: usize = 2;
 
 /// Try everything on a recorded conversation, without a key or an agent
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Starts its own daemon in a temporary folder, with a scripted provider; no request leaves \
+#[command(after_help = "Starts its own daemon in a temporary folder, with a scripted provider; no request leaves \
 this machine. Your settings and conversations are not used. Ctrl-C removes everything.
 
 Examples:
   ctx demo
   ctx demo -- bash                       a shell in which `ctx` uses the demo
-  ctx demo -- ctx list --steps"
-)]
+  ctx demo -- ctx list --steps")]
 pub struct Arguments {
     /// Command to run with the demo, which ends with it
     #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]

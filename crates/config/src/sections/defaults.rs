@@ -52,6 +52,7 @@ pub fn defaults() -> Value {
                 "label": "the host of the issuer",
                 "scopes": ["openid", "profile", "email"],
                 "name_claim": "preferred_username",
+                "trust_unverified_email": false,
                 "groups_claim": "none",
                 "allowed_groups": [],
                 "admin_groups": [],

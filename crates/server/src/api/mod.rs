@@ -53,7 +53,7 @@ use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;
 use crate::metrics::Metrics;
 use crate::observer::Traffic;
-use crate::team::{Guest, Seat};
+use crate::team::{Guest, KeyEnd, Seat};
 use ctx_api::cache::MissesQuery;
 use ctx_api::conversations::{ImportQuery, Purge, PurgeResult};
 use ctx_api::edit::{Clear, Heal};
@@ -77,12 +77,12 @@ use ctx_core::ErrorCode;
 /// The time to wait until earlier requests are visible to a reader.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// Twice the largest request that the provider accepts.
-const LARGEST_BODY: usize = 64 * 1024 * 1024;
+/// The largest request that a provider accepts.
+const LARGEST_BODY: usize = 32 * 1024 * 1024;
 
 /// The routes' view of the daemon, for one caller.
 #[derive(Clone)]
-pub struct Api(Arc<Inside>, Option<Guest>, Scopes);
+pub struct Api(Arc<Inside>, Option<Guest>, Scopes, KeyEnd);
 
 struct Inside {
     service: Arc<Service>,
@@ -129,7 +129,8 @@ impl FromRequestParts<Api> for Api {
 
     async fn from_request_parts(parts: &mut Parts, state: &Api) -> Result<Api, Infallible> {
         let scopes = parts.extensions.get::<Scopes>().copied().unwrap_or_default();
-        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned(), scopes))
+        let end = parts.extensions.get::<KeyEnd>().copied().unwrap_or_default();
+        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned(), scopes, end))
     }
 }
 
@@ -141,7 +142,8 @@ impl Api {
         around: Surroundings,
         seat: Option<Seat>,
     ) -> Api {
-        Api(Arc::new(Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat }), None, Scopes::ALL)
+        let inside = Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat };
+        Api(Arc::new(inside), None, Scopes::ALL, KeyEnd::default())
     }
 
     /// The number of references to it: more than at rest while something uses it.

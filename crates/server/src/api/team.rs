@@ -76,7 +76,7 @@ impl Api {
         decide: impl Fn(&State, &Actor) -> Result<(Event, T), TeamError> + Send + 'static,
     ) -> Result<StoredChange<T>, ControlError> {
         let (seat, team) = self.seat()?;
-        let actor = Actor { scopes: self.2, ..seat.actor() };
+        let actor = Actor { scopes: self.2, expires_at: self.3.0, ..seat.actor() };
         let registry = team.registry().clone();
         let changed = tokio::task::spawn_blocking(move || registry.change(&actor, |state| decide(state, &actor))).await;
         let failed =

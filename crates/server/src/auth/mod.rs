@@ -64,7 +64,7 @@ impl Auth {
     /// would run in our origin, with the session of our own page.
     pub(crate) fn admit_proxied(&self, parts: &Parts) -> Result<(), Refusal> {
         let headers = &parts.headers;
-        self.check_origin(headers)?;
+        self.check_origin(parts)?;
         if is_from_another_site(headers) {
             return Err(Refusal::ForeignOrigin);
         }
@@ -79,7 +79,7 @@ impl Auth {
     /// A request with a person's key. No page can send a key that it does not know, so any name of this host is fine.
     pub(crate) fn admit_keyed(&self, parts: &Parts) -> Result<(), Refusal> {
         let headers = &parts.headers;
-        self.check_origin(headers)?;
+        self.check_origin(parts)?;
         match is_from_another_site(headers) {
             true => Err(Refusal::ForeignOrigin),
             false if is_navigation(headers) => Err(Refusal::Navigation),
@@ -89,7 +89,7 @@ impl Auth {
 
     /// The health of the daemon: no token and any name, but no foreign page.
     pub(crate) fn admit_health(&self, parts: &Parts) -> Result<(), Refusal> {
-        self.check_origin(&parts.headers)?;
+        self.check_origin(parts)?;
         if is_from_another_site(&parts.headers) { Err(Refusal::ForeignOrigin) } else { Ok(()) }
     }
 
@@ -137,14 +137,14 @@ impl Auth {
 
     fn check_own(&self, parts: &Parts) -> Result<(), Refusal> {
         self.check_host(parts)?;
-        self.check_origin(&parts.headers)?;
+        self.check_origin(parts)?;
         if is_from_another_site(&parts.headers) { Err(Refusal::ForeignOrigin) } else { Ok(()) }
     }
 
     /// The page: a person may follow the link from anywhere, but the cookie counts only on our own site.
     pub(crate) fn admit_page(&self, parts: &Parts) -> Result<PagePass, Refusal> {
         self.check_host(parts)?;
-        self.check_origin(&parts.headers)?;
+        self.check_origin(parts)?;
         if let Some(given) = parts.uri.query().and_then(|query| in_query(query, "token=")) {
             return if self.token.matches(given.as_bytes()) { Ok(PagePass::Link) } else { Err(Refusal::TokenWrong) };
         }
@@ -219,9 +219,10 @@ impl Auth {
         }
     }
 
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let ours = |origin: &HeaderValue| origin.to_str().is_ok_and(|text| self.own.is_origin(text));
-        if headers.get_all(header::ORIGIN).iter().all(ours) { Ok(()) } else { Err(Refusal::ForeignOrigin) }
+    fn check_origin(&self, parts: &Parts) -> Result<(), Refusal> {
+        let host = named(parts).ok().flatten();
+        let ours = |origin: &HeaderValue| origin.to_str().is_ok_and(|text| self.own.is_origin(text, host));
+        if parts.headers.get_all(header::ORIGIN).iter().all(ours) { Ok(()) } else { Err(Refusal::ForeignOrigin) }
     }
 
     fn check_token(&self, parts: &Parts) -> Result<Caller, Refusal> {

@@ -24,10 +24,15 @@ impl OwnAddresses {
         self.public.as_ref().map_or(self.port, PublicUrl::port)
     }
 
-    /// Whether an origin is a page of ours.
-    pub(super) fn is_origin(&self, origin: &str) -> bool {
+    /// Whether an origin is a page of ours, in a request for `host`. When listening on all addresses, a numeric origin
+    /// may be any machine; it must be the address that the request names.
+    pub(super) fn is_origin(&self, origin: &str, host: Option<&str>) -> bool {
+        let is_local = |page: &str| {
+            let is_certain = !self.address.is_unspecified() || is_loopback(page);
+            self.is_local(page) && (is_certain || host.is_some_and(|host| host.eq_ignore_ascii_case(page)))
+        };
         self.public.as_ref().is_some_and(|public| public.is_origin(origin))
-            || origin.strip_prefix("http://").is_some_and(|host| self.is_local(host))
+            || origin.strip_prefix("http://").is_some_and(is_local)
     }
 
     /// Whether `host[:port]` is ours.
@@ -73,6 +78,14 @@ impl OwnAddresses {
             Err(_) => false,
         }
     }
+}
+
+/// Whether `host[:port]` can only be this machine.
+fn is_loopback(host_and_port: &str) -> bool {
+    let Ok(authority) = host_and_port.parse::<Authority>() else { return false };
+    let host = authority.host();
+    let number = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost") || number.parse::<IpAddr>().is_ok_and(|number| number.is_loopback())
 }
 
 /// Whether an attacker's name server could have led a browser to this `host[:port]`. Not to a numeric address, and not
@@ -134,8 +147,9 @@ mod tests {
         for host in ["ctx.example.com:8788", "evil.example", "ctx.example.com.evil.example", "ctx.example.com:80"] {
             assert!(!own.contains(host), "{host}");
         }
-        assert!(own.is_origin("https://ctx.example.com") && own.is_origin("http://127.0.0.1:8788"));
-        assert!(!own.is_origin("http://ctx.example.com") && !own.is_origin("https://127.0.0.1:8788"));
+        let is_origin = |origin| own.is_origin(origin, Some("ctx.example.com"));
+        assert!(is_origin("https://ctx.example.com") && is_origin("http://127.0.0.1:8788"));
+        assert!(!is_origin("http://ctx.example.com") && !is_origin("https://127.0.0.1:8788"));
         assert!(own.is_secure("ctx.example.com") && !own.is_secure("127.0.0.1:8788"));
         assert_eq!(own.port(), 443);
     }
@@ -164,5 +178,9 @@ mod tests {
         assert!(own.contains("192.168.1.5:8788"));
         assert!(own.contains("localhost:8788"));
         assert!(!own.contains("my-computer:8788"));
+        let host = Some("192.168.1.5:8788");
+        assert!(own.is_origin("http://192.168.1.5:8788", host) && own.is_origin("http://localhost:8788", host));
+        assert!(!own.is_origin("http://192.168.1.6:8788", host), "another machine's page");
+        assert!(!own.is_origin("http://192.168.1.6:8788", None));
     }
 }

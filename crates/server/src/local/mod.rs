@@ -32,7 +32,7 @@ use crate::auth::{Auth, Caller, Holder, PagePass, Refusal, Session};
 use crate::listen::Stage;
 use crate::reply::Reply;
 use crate::team::key::control_key;
-use crate::team::{Desk, KeyRefusal, Team, scope};
+use crate::team::{Desk, KeyEnd, KeyRefusal, Team, scope};
 
 /// The place of the control API.
 const CONTROL: &str = "/control/v1";
@@ -127,6 +127,7 @@ impl LocalPaths {
             return Err(control::keyless(KeyRefusal::Lacks(missing)));
         }
         head.extensions.insert(identity.scopes);
+        head.extensions.insert(KeyEnd(identity.expires_at));
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
     }
@@ -150,6 +151,7 @@ impl LocalPaths {
         };
         let identity = identity.map_err(control::keyless)?;
         head.extensions.insert(identity.scopes);
+        head.extensions.insert(KeyEnd(identity.expires_at));
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
     }

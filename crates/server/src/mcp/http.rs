@@ -11,7 +11,8 @@ use super::ask::InProcess;
 use super::own::Origin;
 use super::{Server, Settings};
 
-const LARGEST_BODY: usize = 64 * 1024 * 1024;
+/// More than a model writes in one call. JSON takes many times its size in memory.
+const LARGEST_BODY: usize = 2 * 1024 * 1024;
 
 /// The control API together with the MCP server, which calls that API.
 pub fn beside(control: Router, settings: Settings) -> Router {

@@ -273,6 +273,10 @@ pub(crate) struct Seat {
     person: u32,
 }
 
+/// The end of the key that a caller uses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeyEnd(pub(crate) Option<u64>);
+
 impl Seat {
     pub(crate) fn person(&self) -> u32 {
         self.person
@@ -290,7 +294,7 @@ impl Seat {
         }
         let state = self.team().map(|team| team.registry.state());
         let role = state.and_then(|state| state.person(self.person).map(|person| person.role));
-        Actor { id: self.person, role: role.unwrap_or(ctx_team::Role::Member), scopes: Scopes::ALL }
+        Actor { id: self.person, role: role.unwrap_or(ctx_team::Role::Member), scopes: Scopes::ALL, expires_at: None }
     }
 
     pub(crate) fn name(&self) -> String {

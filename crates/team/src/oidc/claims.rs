@@ -63,9 +63,11 @@ impl Claims {
 
     /// The person that it names.
     pub fn subject(&self, rules: &OidcRules) -> Subject {
-        // A provider that does not vouch for an address must not make it a name.
-        let is_unverified = rules.name_claim == "email" && self.0.get("email_verified") == Some(&Value::Bool(false));
-        let name = self.text(&rules.name_claim).filter(|_| !is_unverified);
+        // A provider that does not vouch for an address must not make it a name. Some write the claim as a text.
+        let verified = self.0.get("email_verified");
+        let is_verified = verified == Some(&Value::Bool(true)) || verified.and_then(Value::as_str) == Some("true");
+        let counts = rules.name_claim != "email" || is_verified || rules.trusts_addresses;
+        let name = self.text(&rules.name_claim).filter(|_| counts);
         let groups = rules.groups_claim.as_ref().and_then(|claim| {
             let groups = texts(self.under(claim)?)?;
             Some(groups.into_iter().take(MOST_GROUPS).map(str::to_owned).collect())

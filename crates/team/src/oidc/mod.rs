@@ -27,6 +27,8 @@ pub struct OidcRules {
     pub client_id: String,
     /// The claim with the name of a person.
     pub name_claim: String,
+    /// Whether an address is a name even if the provider does not mark it as verified.
+    pub trusts_addresses: bool,
     /// The claim with their groups. None: groups are managed here.
     pub groups_claim: Option<String>,
     /// Only these groups; everyone if empty.
@@ -47,6 +49,7 @@ impl OidcRules {
             issuer,
             client_id: client_id.into(),
             name_claim: "preferred_username".to_owned(),
+            trusts_addresses: false,
             groups_claim: None,
             allowed_groups: BTreeSet::new(),
             admin_groups: BTreeSet::new(),

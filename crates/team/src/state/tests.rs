@@ -23,7 +23,7 @@ impl Team {
 
     fn actor(&self, name: &str) -> Actor {
         let person = self.0.named(name).expect("known");
-        Actor { id: person.id, role: person.role, scopes: Scopes::ALL }
+        Actor { id: person.id, role: person.role, scopes: Scopes::ALL, expires_at: None }
     }
 
     fn key(&mut self, name: &str, new: &NewKey) -> KeyText {
@@ -163,6 +163,21 @@ fn a_key_makes_no_key_with_more_scopes_than_its_own() {
     assert_eq!(code(make(Some(Scopes::ALL))), ErrorCode::ScopeNeeded);
     assert_eq!(code(make(Some(Scopes::of([Scope::Edit])))), ErrorCode::ScopeNeeded);
     assert_eq!(code(make(Some(Scopes::NONE))), ErrorCode::BadRequest);
+}
+
+#[test]
+fn a_key_makes_no_key_that_lasts_longer_than_itself() {
+    let team = Team::new();
+    let text = KeyText::generate().expect("random");
+    let anna = Actor { expires_at: Some(100), ..team.actor("anna") };
+    let end = |expires_at| {
+        let new = NewKey { expires_at, ..NewKey::default() };
+        match team.0.make_key(&anna, anna.id, &text, &new) {
+            Ok(Event::KeyMade { expires_at, .. }) => expires_at,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!([None, Some(50), Some(200)].map(end), [Some(100), Some(50), Some(100)]);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn a_person_is_found_by_name_once_and_by_their_account_ever_after() {
     team.take(0, unlinked);
     assert_eq!(team.sign_in(&account("b-2", "anna", None)).expect("anna"), ("anna".to_owned(), 1));
     assert!(team.refusal(&account("a-1", "anna", None)).contains("another account"));
-    let member = Actor { id: 1, role: Role::Member, scopes: Scopes::ALL };
+    let member = Actor { id: 1, role: Role::Member, scopes: Scopes::ALL, expires_at: None };
     assert!(team.state.unlink_person(&member, "anna").is_err());
 }
 

@@ -181,6 +181,20 @@ fn names_and_groups_come_from_the_claims_that_the_rules_name() {
     assert_eq!(subject("preferred_username", None).name.as_deref(), Some("anna"));
     assert_eq!(subject("email", None).name, None, "the provider does not vouch for the address");
     assert_eq!(subject("nickname", None).name, None);
+    for (verified, counts) in [
+        (json!(true), true),
+        (json!("true"), true),
+        (json!("false"), false),
+        (json!(0), false),
+        (json!(1), false),
+        (json!(null), false),
+    ] {
+        let said = claims(json!({"email": "anna@example.com", "email_verified": verified}));
+        let by_email = OidcRules { name_claim: "email".to_owned(), ..rules() };
+        assert_eq!(said.subject(&by_email).name.is_some(), counts, "{verified}");
+        let trusting = OidcRules { trusts_addresses: true, ..by_email };
+        assert_eq!(said.subject(&trusting).name.as_deref(), Some("anna@example.com"));
+    }
     let groups = |claim| subject("email", Some(claim)).groups.map(|groups| groups.into_iter().collect::<Vec<_>>());
     assert_eq!(groups("realm_access.roles"), Some(vec!["core".to_owned(), "web".to_owned()]));
     assert_eq!(groups("https://a.example/groups"), Some(vec!["one".to_owned()]));
