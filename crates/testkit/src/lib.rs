@@ -16,6 +16,7 @@ pub mod fake_provider;
 mod fault_proxy;
 pub mod http1;
 mod identity_provider;
+pub mod judges;
 mod listening;
 mod observed;
 mod pdf;

@@ -5,8 +5,6 @@
 
 #[path = "responses/case.rs"]
 mod case;
-#[path = "responses/strict.rs"]
-mod strict;
 
 use case::Case;
 use ctx_core::frames::parts;
@@ -14,6 +12,7 @@ use ctx_core::message::{Kind, Message};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
+use testkit::judges::responses as strict;
 use testkit::{Random, first_seed, is_long};
 
 /// The recorded bodies beside the project. On machines that do not have them that is said; in CI they must be there.

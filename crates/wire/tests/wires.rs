@@ -7,8 +7,6 @@ mod case;
 mod chat;
 #[path = "wires/chat_cache.rs"]
 mod chat_cache;
-#[path = "wires/chat_judge.rs"]
-mod chat_judge;
 #[path = "wires/chat_reasoning.rs"]
 mod chat_reasoning;
 #[path = "wires/chat_servers.rs"]
@@ -19,11 +17,7 @@ mod continued;
 mod effects;
 #[path = "wires/gemini.rs"]
 mod gemini;
-#[path = "wires/gemini_judge.rs"]
-mod gemini_judge;
 #[path = "wires/long.rs"]
 mod long;
 #[path = "wires/responses.rs"]
 mod responses;
-#[path = "responses/strict.rs"]
-mod strict;

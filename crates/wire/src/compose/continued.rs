@@ -132,7 +132,7 @@ pub fn go_on<'v, D: Dialect + ?Sized>(
     let open = settled.open(input, view, |view| Rules { dialect, view })?;
     let (from, carried, loosened) = (settled.messages, own.carried, own.loosened);
     let mut plan = Plan { from, carried, loosened, ..Plan::new(input, open.outs, open.texts) };
-    repair(dialect, &mut plan);
+    repair(dialect, &mut plan, view);
     if !is_plain(&plan) {
         return None;
     }

@@ -5,6 +5,7 @@ use super::writer::span;
 use super::{Input, Out, Piece, Repair};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::NewMessageId;
+use ctx_core::edit::fold::{Unit, View, Visit};
 use ctx_core::message::{Block, Kind, Message, Role};
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -230,8 +231,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Ensures that the request ends with words of the user, or results, because the model answers the last message
-    /// (X2); and that it is not empty. Returns whether something was restored for that.
-    pub(super) fn end_with_a_question(&mut self) -> bool {
+    /// (X2); and that it is not empty. Returns whether something was restored for that. Results keep the texts of the view.
+    pub(super) fn end_with_a_question(&mut self, view: &dyn Fn() -> &'a View<'a>) -> bool {
         let is_said = |role: Role| !matches!(role, Role::System | Role::Other);
         let asks = |role: Option<Role>| role == Some(Role::User);
         let own = self.input.messages.iter().map(|message| message.role).rev().find(|role| is_said(*role));
@@ -244,10 +245,34 @@ impl<'a> Plan<'a> {
         };
         let newest = self.step_of(last)..=last as u32;
         self.outs.retain(|out| !out.source.is_some_and(|source| newest.contains(&source)));
-        let roles = newest.map(|at| (at, self.input.messages[at as usize].role));
-        self.outs.extend(roles.map(|(at, role)| Out::whole(at, role)));
+        let mut texts = self.new_results(*newest.start(), view());
+        for at in newest {
+            let mut out = Out::whole(at, self.input.messages[at as usize].role);
+            if let Some(texts) = texts.remove(&at) {
+                for piece in opened(self.input, &mut out) {
+                    if let Piece::Client { block, text, .. } = piece {
+                        *text = texts.get(block).copied().unwrap_or(0);
+                    }
+                }
+            }
+            self.outs.push(out);
+        }
         self.repairs.push(Repair::new("X2", "the newest message stays: the model answers it"));
         true
+    }
+
+    /// The replacement texts of results from this message on: by message and block, their indices.
+    fn new_results(&mut self, from: u32, view: &'a View<'a>) -> HashMap<u32, HashMap<u32, u32>> {
+        let mut found: HashMap<u32, HashMap<u32, u32>> = HashMap::new();
+        view.walk_from(from as usize, self.input.messages, &mut |met| {
+            let Visit::Unit(laid) = met else { return };
+            let Unit::Source { message, block: Some(block) } = laid.unit else { return };
+            if let Some(text) = view.new_result(&laid) {
+                self.texts.push(text);
+                found.entry(message as u32).or_default().insert(block as u32, self.texts.len() as u32);
+            }
+        });
+        found
     }
 
     /// The first message of the step that a message belongs to: the one whose calls it and its predecessors answer.

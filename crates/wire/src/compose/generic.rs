@@ -73,7 +73,7 @@ impl<D: ?Sized> Rules<'_, D> {
 pub fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> ComposedRequest {
     let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules { dialect, view });
     let mut plan = Plan { made, repairs, ..Plan::new(input, outs, texts) };
-    repair(dialect, &mut plan);
+    repair(dialect, &mut plan, &|| view);
     let border = continued::border(dialect, &plan);
     let reported = plan.repairs.len();
     dialect.report(&mut plan);
@@ -88,14 +88,14 @@ pub fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<
 }
 
 /// Repairs everything that the provider would refuse.
-pub(super) fn repair<D: Dialect + ?Sized>(dialect: &D, plan: &mut Plan<'_>) {
+pub(super) fn repair<'a, D: Dialect + ?Sized>(dialect: &D, plan: &mut Plan<'a>, view: &dyn Fn() -> &'a View<'a>) {
     loop {
         pairs::close(plan);
         dialect.close(plan);
         plan.drop_empty();
         pairs::bring_together(plan, dialect.has_flat_steps());
         // A restored message may need its partner.
-        if !plan.end_with_a_question() {
+        if !plan.end_with_a_question(view) {
             break;
         }
     }

@@ -1,7 +1,6 @@
 //! Chat Completions, judged by the rules that its servers refuse by.
 
 use crate::case::Case;
-use crate::chat_judge::{judge, judge_with};
 use crate::effects::{self, any, cover};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::{Effect, Why};
@@ -9,6 +8,7 @@ use ctx_core::frames;
 use ctx_core::message::{Message, Role};
 use ctx_wire::{WireId, wire};
 use serde_json::{Value, json};
+use testkit::judges::chat::{judge, judge_with};
 use testkit::{Random, is_long, recorded_bodies};
 
 pub fn case(messages: Value) -> Case {
@@ -128,6 +128,22 @@ fn the_newest_message_stays() {
     judge(&text).expect("accepted");
     assert!(text.contains("and now?") && !text.contains("look"));
     assert_eq!(composed.repairs.iter().map(|repair| repair.rule).collect::<Vec<_>>(), ["X2"]);
+}
+
+#[test]
+fn a_result_that_stays_although_all_is_deleted_keeps_its_new_text() {
+    let mut messages = messages_of(&talk());
+    messages.as_array_mut().expect("messages").truncate(5);
+    let mut case = case(messages);
+    let covers = (0..case.facts.len()).map(|at| cover(&case, at, 0..case.facts[at].blocks.len())).collect();
+    case.effects.push(effects::replace_result(&case, 2, "[cleared]"));
+    case.effects.push(Effect::Replace { why: Why::Deleted, covers, by: vec![] });
+    let sent = sent(&case);
+    assert_eq!(sent["messages"][1]["tool_calls"], json!([called("c1"), called("c2")]), "the step that is answered");
+    assert_eq!(
+        (&sent["messages"][2]["content"], &sent["messages"][3]["content"]),
+        (&json!("[cleared]"), &json!("two"))
+    );
 }
 
 #[test]

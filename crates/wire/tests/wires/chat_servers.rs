@@ -1,11 +1,11 @@
 //! Servers of Chat Completions that differ from OpenAI's.
 
 use crate::chat::{called, case_of, messages_of, request, talk};
-use crate::chat_judge::{judge, judge_order};
 use crate::effects::{self, any};
 use ctx_core::content::Content;
 use ctx_core::message::Role;
 use serde_json::{Value, json};
+use testkit::judges::chat::{judge, judge_order};
 use testkit::{Random, is_long};
 
 #[test]

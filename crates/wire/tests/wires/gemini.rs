@@ -2,7 +2,6 @@
 
 use crate::case::Case;
 use crate::effects::{self, any, cover};
-use crate::gemini_judge::{Demands, judge};
 use ctx_core::content::{CallInput, Content};
 use ctx_core::edit::effect::{Cover, Effect, NewMessage, Why};
 use ctx_core::frames;
@@ -10,6 +9,7 @@ use ctx_core::key::Key;
 use ctx_core::message::{Kind, Message, Role};
 use ctx_wire::{WireId, wire};
 use serde_json::{Value, json};
+use testkit::judges::gemini::{Demands, judge};
 use testkit::{Random, is_long, recorded_bodies};
 
 fn case(contents: Value) -> Case {

@@ -2,9 +2,9 @@
 
 use crate::case::Case;
 use crate::effects::any;
-use crate::strict;
 use ctx_wire::{WireId, wire};
 use serde_json::{Value, json};
+use testkit::judges::responses::judge;
 use testkit::{Random, is_long};
 
 /// Builds the items of one random request.
@@ -146,33 +146,6 @@ pub fn anything(random: &mut Random) -> Case {
     let body = json!({"model": "gpt-5.5", "instructions": "Be brief.", "input": items.list, "store": false,
         "tools": [tool], "tool_choice": "auto"});
     Case::of(body.to_string().as_bytes(), wire(WireId::OpenaiResponses))
-}
-
-/// Refuses what the provider refuses of the whole request: R10, C3 and X2.
-fn judge(sent: &Value, source: &Value) -> Result<(), String> {
-    strict::check(sent, source)?;
-    if sent.get("tools").is_some_and(|tools| tools.as_array().is_none_or(Vec::is_empty)) {
-        return Err("C3: an empty list of tools".to_owned());
-    }
-    if sent.get("tools").is_none() && sent.get("tool_choice").is_some() {
-        return Err("a choice without tools".to_owned());
-    }
-    let items = sent["input"].as_array().into_iter().flatten();
-    let kinds: Vec<&str> = items.clone().map(|item| item["type"].as_str().unwrap_or("message")).collect();
-    if kinds.iter().rev().skip(1).any(|kind| *kind == "compaction_trigger") {
-        return Err("R10: the trigger is not last".to_owned());
-    }
-    let said = items.rev().find(|item| {
-        let is_setting = matches!(item["role"].as_str(), Some("developer" | "system"));
-        let kind = item["type"].as_str().unwrap_or("message");
-        !is_setting && !matches!(kind, "compaction_trigger" | "compaction")
-    });
-    let said = said.ok_or("X2: nothing is said")?;
-    let kind = said["type"].as_str().unwrap_or("message");
-    match said["role"] == "user" || kind.ends_with("_output") {
-        true => Ok(()),
-        false => Err(format!("X2: the model speaks last: {said}")),
-    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What servers of Chat Completions refuse. It shares no code with the wire.
+//! Judges requests by the rules that servers of Chat Completions refuse by. It reads JSON; it shares no code with the wire.
 
 use serde_json::Value;
 

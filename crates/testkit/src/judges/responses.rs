@@ -46,6 +46,33 @@ pub fn check(sent: &Value, source: &Value) -> Result<(), String> {
     reasoning(items, own)
 }
 
+/// Refuses what the provider refuses of the whole request: R10, C3 and X2.
+pub fn judge(sent: &Value, source: &Value) -> Result<(), String> {
+    check(sent, source)?;
+    if sent.get("tools").is_some_and(|tools| tools.as_array().is_none_or(Vec::is_empty)) {
+        return Err("C3: an empty list of tools".to_owned());
+    }
+    if sent.get("tools").is_none() && sent.get("tool_choice").is_some() {
+        return Err("a choice without tools".to_owned());
+    }
+    let items = sent["input"].as_array().into_iter().flatten();
+    let kinds: Vec<&str> = items.clone().map(|item| item["type"].as_str().unwrap_or("message")).collect();
+    if kinds.iter().rev().skip(1).any(|kind| *kind == "compaction_trigger") {
+        return Err("R10: the trigger is not last".to_owned());
+    }
+    let said = items.rev().find(|item| {
+        let is_setting = matches!(item["role"].as_str(), Some("developer" | "system"));
+        let kind = item["type"].as_str().unwrap_or("message");
+        !is_setting && !matches!(kind, "compaction_trigger" | "compaction")
+    });
+    let said = said.ok_or("X2: nothing is said")?;
+    let kind = said["type"].as_str().unwrap_or("message");
+    match said["role"] == "user" || kind.ends_with("_output") {
+        true => Ok(()),
+        false => Err(format!("X2: the model speaks last: {said}")),
+    }
+}
+
 /// The members of one item: R4, R6, R7, R9.
 fn shape(item: &Value) -> Result<(), String> {
     let kind = kind(item);
