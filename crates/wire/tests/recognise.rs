@@ -6,6 +6,8 @@
 //! in a slot that was made for another message: an edit on that one would hit it. Both are counted
 //! at every sighting, not only at the first, so one that lasts is counted again and again.
 //!
+//! `formats` measures the same with recorded conversations of Codex, opencode and Gemini CLI.
+//!
 //! `CTX_LONG=1` runs many more conversations, `CTX_SEED=17` only that one and prints its requests.
 
 #[path = "recognise/behaviour.rs"]
@@ -14,6 +16,8 @@ mod behaviour;
 mod client;
 #[path = "recognise/corpus.rs"]
 mod corpus;
+#[path = "recognise/formats.rs"]
+mod formats;
 #[path = "recognise/history.rs"]
 mod history;
 #[path = "recognise/random.rs"]

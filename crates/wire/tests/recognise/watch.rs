@@ -7,9 +7,8 @@ use crate::tally::Tally;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, RequestPath, Sighting, reconcile};
 use ctx_core::{NodeIx, SlotId, Tree, Verdict};
-use ctx_wire::anthropic::Anthropic;
-use ctx_wire::anthropic::message;
 use ctx_wire::body::Body;
+use ctx_wire::{Wire, WireId, wire};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -29,6 +28,7 @@ enum Entry {
 }
 
 pub struct Watch<'a> {
+    wire: &'static dyn Wire,
     tree: Tree,
     log: Vec<Entry>,
     body: Option<Body>,
@@ -53,7 +53,13 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub fn new(name: String, tally: &'a mut Tally) -> Watch<'a> {
+        Watch::on(WireId::Anthropic, name, tally)
+    }
+
+    /// The same for requests of this format.
+    pub fn on(format: WireId, name: String, tally: &'a mut Tally) -> Watch<'a> {
         Watch {
+            wire: wire(format),
             tree: Tree::new(1),
             log: Vec::new(),
             body: None,
@@ -140,7 +146,7 @@ impl<'a> Watch<'a> {
                 let (body, shared) = old.advance(&Arc::new(sent.bytes.clone().into())).expect("the client writes JSON");
                 (body, shared.messages)
             }
-            None => (Body::parse(sent.bytes.clone(), &Anthropic).expect("the client writes JSON"), 0),
+            None => (Body::parse(sent.bytes.clone(), self.wire).expect("the client writes JSON"), 0),
         };
         let (facts, placed, slots) = self.place(&body, same);
         assert_eq!(slots.len(), sent.truth.len(), "{}: one slot for each message", self.name);
@@ -166,7 +172,7 @@ impl<'a> Watch<'a> {
 
     /// A request beside the conversation: it gets the same edits and leaves no trace.
     pub fn side(&mut self, sent: &Rendered, behaviour: Behaviour) {
-        let body = Body::parse(sent.bytes.clone(), &Anthropic).expect("the client writes JSON");
+        let body = Body::parse(sent.bytes.clone(), self.wire).expect("the client writes JSON");
         let same = self.body.as_ref().map_or(0, |old| old.same_messages(&body));
         let (_, placed, slots) = self.place(&body, same);
         self.compare(sent, &body, &slots, &placed, behaviour, false);
@@ -174,8 +180,7 @@ impl<'a> Watch<'a> {
 
     fn place(&self, body: &Body, same: usize) -> (Vec<Message>, RequestPath, Vec<SlotId>) {
         let count = body.spans().messages.len();
-        let facts: Vec<Message> =
-            (same..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
+        let facts: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
         let compacted = same == 0 && begins_with_summary(body);
         let placed = reconcile(&self.tree, &Sighting { same, rest: &facts, compacted, unanswered: false });
 
@@ -277,7 +282,15 @@ fn excerpt(body: &Body, at: usize) -> String {
 }
 
 fn begins_with_summary(body: &Body) -> bool {
+    fn first_text(value: &serde_json::Value) -> Option<&str> {
+        match value {
+            serde_json::Value::Array(parts) => parts.first().and_then(first_text),
+            serde_json::Value::Object(members) => {
+                ["content", "parts", "text"].iter().find_map(|name| members.get(*name)).and_then(first_text)
+            }
+            text => text.as_str(),
+        }
+    }
     let first: serde_json::Value = serde_json::from_slice(body.message(0)).unwrap_or_default();
-    let text = first["content"].as_str().or(first["content"][0]["text"].as_str());
-    text.is_some_and(|text| ctx_clients::lexicon().is_summary(text))
+    first_text(&first).is_some_and(|text| ctx_clients::lexicon().is_summary(text))
 }
