@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use ctx_clients::ClientId;
 use ctx_core::ErrorCode;
 use ctx_server::UpstreamUrl;
 use ctx_store::PostgresAddress;
@@ -142,35 +143,59 @@ pub struct ConversationArguments {
 }
 
 /// The default conversation. For an agent that runs `ctx`, it is the agent's own, because another one may be active by
-/// now.
+/// now. Several sessions stand for none: `of_own_session` explains that.
 pub fn conversation_meant(environment: &Environment) -> String {
-    let named = environment.text(env::CONVERSATION).or_else(|| environment.text(env::AGENT_SESSION));
-    named.unwrap_or_else(|| "active".to_owned())
+    if let Some(named) = environment.text(env::CONVERSATION) {
+        return named;
+    }
+    let sessions = own_sessions(environment);
+    if sessions.is_empty() { "active".to_owned() } else { joined(&sessions) }
+}
+
+/// The sessions that the environment names, with their agents. There are several if one agent runs another.
+pub fn own_sessions(environment: &Environment) -> Vec<(ClientId, String)> {
+    let mut sessions =
+        ctx_clients::sessions_in(|name| environment.raw(name).map(|value| value.to_string_lossy().into_owned()));
+    let mut known = std::collections::BTreeSet::new();
+    sessions.retain(|(_, session)| known.insert(session.clone()));
+    sessions
+}
+
+fn joined(sessions: &[(ClientId, String)]) -> String {
+    sessions.iter().map(|(_, session)| session.as_str()).collect::<Vec<_>>().join(" or ")
 }
 
 /// The author of edits made here: an agent that runs `ctx`, or a person.
 pub fn author(environment: &Environment) -> &'static str {
-    if environment.get(env::AGENT_SESSION).is_some() { "agent" } else { "cli" }
+    let is_agent = ctx_clients::running_in(|name| environment.raw(name).is_some()).is_some();
+    if is_agent { "agent" } else { "cli" }
 }
 
 /// Explains an unknown conversation that is the agent's own session: the agent does not use this daemon. The active
 /// conversation may be another agent's, so it is no substitute.
 pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
-    let is_own =
-        |session: &String| failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(session);
-    match environment.text(env::AGENT_SESSION).filter(is_own) {
-        Some(session) => Failure::new(
-            ErrorCode::UnknownConversation,
-            format!(
-                "This session ({session}) does not use \
-            ctx."
-            ),
-        )
-        .hint(
-            "start the agent with `ctx run -- claude`, or run `ctx install claude-code` once; --conv selects \
-                another conversation",
-        ),
-        None => failure,
+    let sessions = own_sessions(environment);
+    let is_own = failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(&joined(&sessions));
+    match &sessions[..] {
+        [(id, session)] if is_own => {
+            let client = ctx_clients::client(*id);
+            let program = client.launch.programs.first().unwrap_or(&client.name);
+            Failure::new(ErrorCode::UnknownConversation, format!("This session ({session}) does not use ctx.")).hint(
+                format!(
+                    "start the agent with `ctx run -- {program}`, or run `ctx install {}` once; --conv selects another \
+                     conversation",
+                    client.name
+                ),
+            )
+        }
+        [_, _, ..] if is_own => {
+            let named = sessions.iter().map(|(id, session)| format!("{session} of {}", ctx_clients::client(*id).title));
+            let named: Vec<String> = named.collect();
+            let message = format!("One agent runs another here, so the session may be {}.", named.join(", or "));
+            let hint = "select yours with --conv SESSION, or set CTX_CONV";
+            Failure::new(ErrorCode::AmbiguousConversation, message).hint(hint)
+        }
+        _ => failure,
     }
 }
 
@@ -296,12 +321,16 @@ mod tests {
         let session = ("CLAUDE_CODE_SESSION_ID", "0a1b");
         assert_eq!(meant(&[session, ("CTX_CONV", "c3f9")]), "c3f9");
         assert_eq!(meant(&[session, ("CTX_CONV", "")]), "0a1b");
+        assert_eq!(meant(&[("CODEX_THREAD_ID", "thread")]), "thread");
+        assert_eq!(meant(&[("AGENT_SESSION_ID", "20261115_1")]), "20261115_1", "goose");
+        assert_eq!(meant(&[session, ("CODEX_THREAD_ID", "0a1b")]), "0a1b", "the same twice");
         assert_eq!(meant(&[]), "active");
     }
 
     #[test]
     fn what_an_agent_does_is_signed_otherwise_than_what_a_person_does() {
         assert_eq!(author(&Environment::of(&[("CLAUDE_CODE_SESSION_ID", "0a1b")])), "agent");
+        assert_eq!(author(&Environment::of(&[("GEMINI_CLI", "1")])), "agent", "also one without a session");
         assert_eq!(author(&Environment::of(&[("CTX_CONV", "c3f9")])), "cli");
     }
 
@@ -315,6 +344,20 @@ mod tests {
         assert_eq!(told(ErrorCode::UnknownConversation, "0a1b"), "This session (0a1b) does not use ctx.");
         assert_eq!(told(ErrorCode::UnknownConversation, "c3"), "No `c3` in 0a1b.");
         assert_eq!(told(ErrorCode::Stale, "0a1b"), "No `0a1b` in 0a1b.");
+    }
+
+    #[test]
+    fn an_agent_that_another_agent_runs_has_to_say_which_session_is_its_own() {
+        let environment = Environment::of(&[("CLAUDE_CODE_SESSION_ID", "0a1b"), ("CODEX_THREAD_ID", "thread")]);
+        let meant = conversation_meant(&environment);
+        let refusal = Refusal::new(ErrorCode::UnknownConversation, format!("No `{meant}`."), "").about(&meant);
+        let told = of_own_session(refusal.into(), &environment);
+        assert_eq!(told.code, ErrorCode::AmbiguousConversation);
+        assert_eq!(
+            told.message,
+            "One agent runs another here, so the session may be 0a1b of Claude Code, or thread of Codex."
+        );
+        assert!(told.hint.is_some_and(|hint| hint.contains("--conv")));
     }
 
     #[test]

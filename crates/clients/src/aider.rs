@@ -48,6 +48,7 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: None,
     server: None,
+    skills: None,
     variables: &[],
     note: None,
 };

@@ -4,8 +4,8 @@ use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::setup::Syntax;
-use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
-use crate::{Client, ClientId, Headers};
+use crate::setup::settings::{Entry, Folder, ServerPlace, Setting, SettingsInstaller, SkillPlace};
+use crate::{Client, ClientId, Headers, McpCaller, gemini_cli};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
 
@@ -22,6 +22,7 @@ pub static CLIENT: Client = Client {
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["cline"], routes: &[ROUTE] },
     marks: &["CLINE_ACTIVE"],
+    mcp: Some(McpCaller::named("Cline")),
     ..Client::BASE
 };
 
@@ -48,7 +49,11 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
         "set up Anthropic as its provider first (`cline auth`); for an OpenAI-compatible provider, run `cline auth \
          openai-compatible -b URL/v1 -k KEY -m MODEL` with the daemon's URL",
     )),
-    server: None,
+    server: Some(ServerPlace {
+        file: Some(("cline_mcp_settings.json", Syntax::Json)),
+        entries: gemini_cli::install::server,
+    }),
+    skills: Some(SkillPlace { folder: Folder { variable: None, home: ".cline" }, project: None }),
     variables: &[],
     note: Some("Cline's own daemon keeps the old settings until it stops"),
 };

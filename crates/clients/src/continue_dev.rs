@@ -4,7 +4,7 @@ use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::setup::settings::{ByHand, Folder};
-use crate::{Client, ClientId, Headers};
+use crate::{Client, ClientId, Headers, McpCaller};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
 
@@ -20,6 +20,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["Checklist", "AskQuestion", "CheckBackgroundJob"],
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["cn"], routes: &[ROUTE] },
+    mcp: Some(McpCaller::named("continue")),
     ..Client::BASE
 };
 

@@ -6,7 +6,7 @@ mod session;
 use crate::class;
 use crate::hints::is_product;
 use crate::launch::{KeyCarrier, Launch, Route};
-use crate::{Client, ClientId, Headers};
+use crate::{Client, ClientId, Headers, McpCaller};
 use ctx_core::ToolRole;
 use ctx_core::lexicon::{Arguments, Tag, Vocabulary};
 
@@ -23,6 +23,7 @@ pub static CLIENT: Client = Client {
     installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["gemini"], routes: &[ROUTE] },
     marks: &["GEMINI_CLI"],
+    mcp: Some(McpCaller::named("gemini-cli")),
     ..Client::BASE
 };
 

@@ -3,13 +3,16 @@
 use crate::class;
 use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
-use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
-use crate::{Client, ClientId, HeaderNames, Headers, Hints};
+use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller, SkillPlace};
+use crate::{Client, ClientId, HeaderNames, Headers, Hints, McpCaller};
 use ctx_core::lexicon::{Arguments, Tag, Vocabulary};
 use ctx_core::{Class, ToolRole};
 
 const NAME: &str = "goose";
+/// Names the session in requests to the model and in the metadata of MCP calls.
 const SESSION: &str = "agent-session-id";
+/// The session, passed to the commands that it runs.
+pub const SESSION_VARIABLE: &str = "AGENT_SESSION_ID";
 
 pub static CLIENT: Client = Client {
     id: ClientId::Goose,
@@ -23,7 +26,9 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["delegate", "load", "load_skill", "todo__*"],
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["goose"], routes: &[ROUTE] },
-    marks: &["GOOSE_TERMINAL"],
+    mcp: Some(McpCaller { session: Some(SESSION), ..McpCaller::named(NAME) }),
+    session_variable: Some(SESSION_VARIABLE),
+    marks: &["GOOSE_TERMINAL", SESSION_VARIABLE],
     ..Client::BASE
 };
 
@@ -43,6 +48,10 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: None,
     server: None,
+    skills: Some(SkillPlace {
+        folder: Folder { variable: Some(("XDG_CONFIG_HOME", NAME)), home: ".config/goose" },
+        project: None,
+    }),
     variables: &["ANTHROPIC_HOST", "OPENAI_HOST"],
     note: None,
 };

@@ -85,6 +85,8 @@ pub struct Client {
     pub launch: Launch,
     /// Environment variables of the commands that it runs.
     pub marks: &'static [&'static str],
+    /// The one of them that names its session, as its requests do.
+    pub session_variable: Option<&'static str>,
 }
 
 impl Client {
@@ -108,18 +110,28 @@ impl Client {
         undeferred: None,
         launch: Launch::NONE,
         marks: &[],
+        session_variable: None,
     };
 }
 
 /// Facts about a client that calls the MCP server.
 #[derive(Debug, Clone, Copy)]
 pub struct McpCaller {
-    /// The name it reports.
+    /// The beginning of the name it reports.
     pub name: &'static str,
     /// The member of a request's metadata that names the forwarded tool call.
-    pub call: &'static str,
+    pub call: Option<&'static str>,
+    /// The member of a request's metadata that names the session, as its requests to the model do.
+    pub session: Option<&'static str>,
     /// Whether it shows its model only the structured part of an answer.
     pub reads_structure: bool,
+}
+
+impl McpCaller {
+    /// A client that says nothing about the calls it forwards.
+    pub const fn named(name: &'static str) -> McpCaller {
+        McpCaller { name, call: None, session: None, reads_structure: false }
+    }
 }
 
 impl std::fmt::Debug for Client {
@@ -148,8 +160,8 @@ pub static DEFAULT: &Client = &claude_code::CLIENT;
 
 /// The variable of the default client's base URL.
 pub const BASE_URL: &str = claude_code::variables::BASE_URL;
-/// The variable with the session of the agent that runs a command.
-pub const SESSION: &str = claude_code::variables::SESSION;
+/// The variables with the session of the agent that runs a command.
+pub const SESSIONS: &[&str] = &[claude_code::variables::SESSION, codex::THREAD, goose::SESSION_VARIABLE];
 
 /// Any other sender.
 pub static UNKNOWN: Client = Client {
@@ -190,10 +202,22 @@ pub fn mcp_callers() -> impl Iterator<Item = McpCaller> {
     CLIENTS.into_iter().filter_map(|client| client.mcp)
 }
 
+/// The client that reports this name to the MCP server.
+pub fn mcp_client(name: &str) -> Option<&'static Client> {
+    CLIENTS.into_iter().find(|client| client.mcp.is_some_and(|caller| name.starts_with(caller.name)))
+}
+
 /// The headers in which a client names its session to the daemon.
 pub fn session_headers() -> impl Iterator<Item = &'static str> {
     let callers = CLIENTS.into_iter().filter(|client| client.mcp.is_some());
     callers.flat_map(|client| client.headers.session).copied()
+}
+
+/// The sessions that an environment names, each with its client; `value` looks up a variable. An agent that another agent
+/// has started inherits the other's.
+pub fn sessions_in(value: impl Fn(&str) -> Option<String>) -> Vec<(ClientId, String)> {
+    let named = CLIENTS.into_iter().filter_map(|client| Some((client.id, value(client.session_variable?)?)));
+    named.filter(|(_, session)| !session.is_empty()).collect()
 }
 
 /// The known clients, followed by the unknown one.
@@ -280,6 +304,7 @@ mod tests {
             ("OPENCODE", ClientId::Opencode),
             ("PI_CODING_AGENT", ClientId::Pi),
             ("GOOSE_TERMINAL", ClientId::Goose),
+            ("AGENT_SESSION_ID", ClientId::Goose),
             ("GEMINI_CLI", ClientId::GeminiCli),
             ("QWEN_CODE", ClientId::Qwen),
             ("CLINE_ACTIVE", ClientId::Cline),
@@ -288,6 +313,39 @@ mod tests {
             assert_eq!(found(variable), Some(id), "{variable}");
         }
         assert_eq!(found("ANTHROPIC_BASE_URL"), None, "a person sets that too");
+    }
+
+    #[test]
+    fn every_variable_with_a_session_is_one_of_its_clients_marks() {
+        let named: Vec<&str> = CLIENTS.into_iter().filter_map(|client| client.session_variable).collect();
+        assert_eq!(named, SESSIONS);
+        for client in CLIENTS {
+            assert!(client.session_variable.is_none_or(|name| client.marks.contains(&name)), "{}", client.name);
+        }
+        let sessions = sessions_in(|name| match name {
+            "CODEX_THREAD_ID" => Some("t".to_owned()),
+            "CLAUDE_CODE_SESSION_ID" => Some(String::new()),
+            _ => None,
+        });
+        assert_eq!(sessions, [(ClientId::Codex, "t".to_owned())]);
+    }
+
+    #[test]
+    fn a_caller_of_the_mcp_server_is_known_by_the_name_that_it_reports() {
+        let found = |name| mcp_client(name).map(|client| client.id);
+        for (name, id) in [
+            ("claude-code", ClientId::ClaudeCode),
+            ("codex-mcp-client", ClientId::Codex),
+            ("opencode", ClientId::Opencode),
+            ("goose-cli", ClientId::Goose),
+            ("gemini-cli-mcp-client-ctx", ClientId::GeminiCli),
+            ("qwen-cli-mcp-client-ctx", ClientId::Qwen),
+            ("Cline", ClientId::Cline),
+            ("continue-client", ClientId::Continue),
+        ] {
+            assert_eq!(found(name), Some(id), "{name}");
+        }
+        assert_eq!(found("a-test"), None);
     }
 
     #[test]

@@ -6,8 +6,10 @@ use crate::class;
 use crate::hints::is_product;
 use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
-use crate::setup::settings::{Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, path};
-use crate::{Client, ClientId, HeaderNames, Headers};
+use crate::setup::settings::{
+    Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, SkillPlace, path,
+};
+use crate::{Client, ClientId, HeaderNames, Headers, McpCaller};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
 use serde_json::{Value, json};
@@ -30,6 +32,7 @@ pub static CLIENT: Client = Client {
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["opencode"], routes: &[ROUTE] },
     marks: &["OPENCODE"],
+    mcp: Some(McpCaller::named("opencode")),
     ..Client::BASE
 };
 
@@ -57,6 +60,10 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: None,
     server: Some(ServerPlace { file: None, entries: server }),
+    skills: Some(SkillPlace {
+        folder: Folder { variable: Some(("XDG_CONFIG_HOME", "opencode")), home: ".config/opencode" },
+        project: Some(".opencode"),
+    }),
     variables: &[],
     note: None,
 };

@@ -4,7 +4,7 @@ use crate::class;
 use crate::hints::{is_product, product};
 use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
-use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
+use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller, SkillPlace};
 use crate::{Client, ClientId, Headers};
 use ctx_core::lexicon::Vocabulary;
 use ctx_core::{Class, ToolRole};
@@ -53,6 +53,10 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: None,
     server: None,
+    skills: Some(SkillPlace {
+        folder: Folder { variable: Some(("PI_CODING_AGENT_DIR", "")), home: ".pi/agent" },
+        project: None,
+    }),
     variables: &[],
     note: None,
 };

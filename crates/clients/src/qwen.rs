@@ -5,8 +5,8 @@ use crate::gemini_cli;
 use crate::hints::is_product;
 use crate::launch::{KeyCarrier, Launch, Route};
 use crate::setup::Syntax;
-use crate::setup::settings::{Entry, Folder, ServerPlace, Setting, SettingsInstaller};
-use crate::{Client, ClientId, Glance, Headers, Hints};
+use crate::setup::settings::{Entry, Folder, ServerPlace, Setting, SettingsInstaller, SkillPlace};
+use crate::{Client, ClientId, Glance, Headers, Hints, McpCaller};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
 
@@ -28,6 +28,7 @@ pub static CLIENT: Client = Client {
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["qwen"], routes: &[ROUTE] },
     marks: &["QWEN_CODE"],
+    mcp: Some(McpCaller::named("qwen")),
     ..Client::BASE
 };
 
@@ -51,6 +52,7 @@ static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: None,
     server: Some(ServerPlace { file: None, entries: gemini_cli::install::server }),
+    skills: Some(SkillPlace { folder: Folder { variable: None, home: ".qwen" }, project: Some(".qwen") }),
     variables: &["ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"],
     note: Some("a `baseUrl` of a model in `modelProviders` and variables in a `.env` file override these settings"),
 };

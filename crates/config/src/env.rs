@@ -71,8 +71,8 @@ pub const SSL_CERT_FILE: Variable = Variable(&["SSL_CERT_FILE"]);
 pub const NODE_EXTRA_CA_CERTS: Variable = Variable(&["NODE_EXTRA_CA_CERTS"]);
 
 // Variables of the agent. `ctx_clients::launch` lists those that `ctx run` sets.
-/// The session of the agent that runs this command, set by the stock client.
-pub const AGENT_SESSION: Variable = Variable(&[ctx_clients::SESSION]);
+/// The session of the agent that runs this command. Each agent has a variable of its own; see `ctx_clients::sessions_in`.
+pub const AGENT_SESSION: Variable = Variable(ctx_clients::SESSIONS);
 
 /// The source of values: the process, or a test.
 #[derive(Clone, Debug)]

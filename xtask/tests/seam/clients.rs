@@ -50,7 +50,7 @@ fn words_of_known(client: &Client) -> BTreeSet<String> {
     let names = &client.headers;
     let headers = names.session.iter().chain(&names.agent).chain(&names.parent_agent).chain(&names.parent_session);
     let headers = headers.chain(&names.class).chain(&names.compacted);
-    let callers = client.mcp.iter().map(|caller| caller.call);
+    let callers = client.mcp.iter().flat_map(|caller| caller.call.into_iter().chain(caller.session));
     let mut all = words(client);
     let is_word = |name: &str| name.chars().all(|letter| letter.is_ascii_lowercase());
     let tools = client.vocabulary.tools.iter().map(|(name, _)| *name).filter(|name| !is_word(name));

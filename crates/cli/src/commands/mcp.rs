@@ -11,7 +11,7 @@ use ctx_server::mcp::{Ask, Origin, Refusal, Server, Settings as McpSettings};
 use tokio::runtime::Builder;
 
 use super::run;
-use crate::arguments::{DaemonArguments, non_empty};
+use crate::arguments::{DaemonArguments, non_empty, own_sessions};
 use crate::background;
 use crate::client::Client;
 use crate::config::{Flags, Settings};
@@ -22,7 +22,8 @@ use crate::failure::Failure;
 /// Run an MCP server through which an agent edits its own context
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The agent starts this server, which starts the daemon if needed and addresses the agent's own conversation.
+    after_help = "The agent starts this server, which starts the daemon if needed and addresses the agent's own conversation:
+by the session that the agent names, else by the pending reply that makes the call.
 
 Examples:
   claude mcp add ctx -- ctx mcp
@@ -33,7 +34,7 @@ pub struct Arguments {
     /// Address this conversation: an id, the start of one, or `active` [env: CTX_CONV]
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
-    /// Address this session of the agent [env: CLAUDE_CODE_SESSION_ID]
+    /// Address this session of the agent [default: the one that the agent or its environment names]
     #[arg(long, value_name = "ID", value_parser = non_empty, conflicts_with = "conversation")]
     session: Option<String>,
     /// Offer no tools that edit
@@ -55,7 +56,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let settings = McpSettings { read_only: arguments.read_only, allow }.and(files);
     let origin = Origin {
         conversation: arguments.conversation.or_else(|| context.environment.text(env::CONVERSATION)),
-        session: arguments.session.or_else(|| context.environment.text(env::AGENT_SESSION)),
+        session: arguments.session,
+        sessions: own_sessions(&context.environment),
         directory: Some(folder),
     };
     if std::io::stdin().is_terminal() {

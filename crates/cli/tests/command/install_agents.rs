@@ -301,12 +301,72 @@ fn the_mcp_server_is_registered_where_the_agent_looks() {
 }
 
 #[test]
+fn the_mcp_server_of_cline_stands_in_a_file_beside_its_settings() {
+    let case = CASES.iter().find(|case| case.agent == "cline").expect("a case");
+    let machine = Machine::new(case.file, Some(case.own[0]));
+    let servers = machine.file.with_file_name("cline_mcp_settings.json");
+    let own = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}}\n";
+    fs::write(&servers, own).expect("written");
+    machine.run(&["install", "cline", "--yes", "--mcp"]).ok();
+    let written: Value = serde_json::from_slice(&fs::read(&servers).expect("servers")).expect("JSON");
+    assert_eq!(written.pointer("/mcpServers/ctx/args/0"), Some(&json!("mcp")), "{written}");
+    assert_eq!(written.pointer("/mcpServers/mine/command"), Some(&json!("x")), "{written}");
+    machine.run(&["uninstall", "cline", "--yes"]).ok();
+    assert_eq!((fs::read_to_string(&servers).expect("servers"), machine.text()), (own.into(), case.own[0].into()));
+}
+
+/// The agents that read skills, and where.
+const SKILLS: [(&str, &str); 7] = [
+    ("codex", ".codex"),
+    ("opencode", ".config/opencode"),
+    ("gemini-cli", ".gemini"),
+    ("qwen", ".qwen"),
+    ("goose", ".config/goose"),
+    ("pi", ".pi/agent"),
+    ("cline", ".cline"),
+];
+
+#[test]
+fn an_agent_with_skills_gets_one_that_is_shown_before_and_goes_again() {
+    for (agent, folder) in SKILLS {
+        let case = CASES.iter().find(|case| case.agent == agent).expect("a case");
+        let machine = Machine::new(case.file, Some(case.own[0]));
+        let skill = machine.place.path(folder).join("skills/compose-context/SKILL.md");
+        let shown = machine.run(&["install", agent, "--dry-run"]).ok();
+        assert!(shown.out.contains("compose-context/SKILL.md (new)") && !skill.exists(), "{shown:?}");
+        machine.run(&["install", agent, "--yes"]).ok();
+        let text = fs::read_to_string(&skill).expect("a skill");
+        assert!(
+            text.starts_with("---\nname: compose-context\ndescription: ") && text.contains(" list --json"),
+            "{text}"
+        );
+        machine.run(&["uninstall", agent, "--yes"]).ok();
+        assert!(!skill.exists() && !skill.parent().expect("a folder").exists(), "{agent}");
+
+        // A file of the user's comes back, and one that was changed since stays.
+        fs::create_dir_all(skill.parent().expect("a folder")).expect("folders");
+        fs::write(&skill, "mine\r\n").expect("written");
+        machine.run(&["install", agent, "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&skill).expect("a skill"), text);
+        machine.run(&["uninstall", agent, "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&skill).expect("a skill"), "mine\r\n");
+        machine.run(&["install", agent, "--yes"]).ok();
+        fs::write(&skill, "changed").expect("written");
+        let again = machine.run(&["install", agent, "--yes"]).ok();
+        assert!(format!("{again:?}").contains("--force replaces it"), "{again:?}");
+        machine.run(&["uninstall", agent, "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&skill).expect("a skill"), "changed", "{agent}");
+    }
+}
+
+#[test]
 fn a_project_has_settings_of_its_own_where_the_agent_reads_them() {
     let machine = Machine::new("work/opencode.json", Some("{}"));
+    let skill = machine.place.path("work/.opencode/skills/compose-context/SKILL.md");
     machine.run(&["install", "opencode", "--yes", "--scope", "project"]).ok();
-    assert!(machine.text().contains(URL));
+    assert!(machine.text().contains(URL) && skill.exists());
     machine.run(&["uninstall", "opencode", "--yes", "--scope", "project"]).ok();
-    assert_eq!(machine.text(), "{}");
+    assert!(machine.text() == "{}" && !machine.place.path("work/.opencode").exists());
     let ran = machine.run(&["install", "codex", "--yes", "--scope", "project"]).refused();
     assert!(ran.err.contains("only from the user's settings"), "{ran:?}");
 }

@@ -28,6 +28,25 @@ impl Hall {
         Speaker::start(command)
     }
 
+    /// The same for a client of this name, with these variables.
+    fn client(&self, name: &str, variables: &[(&str, &str)]) -> Speaker {
+        let mut command = self.place.ctx(&["mcp"]);
+        command.current_dir(self.place.home()).envs(variables.iter().copied());
+        Speaker::named(command, name).0
+    }
+
+    /// The id of a session's conversation.
+    fn conversation(&self, session: &Session) -> String {
+        let status = self.speaker(Some(session.session_id()), &[]).call("ctx_status", json!({}));
+        status["conversation"].as_str().expect("an id").to_owned()
+    }
+
+    /// A conversation whose model has just called this tool of the MCP server.
+    fn asking(&self, session: &mut Session, tool: &str, arguments: &Value) {
+        session.user(&format!("USE_TOOL:{tool}:{arguments}"));
+        self.up.send(session);
+    }
+
     /// A conversation whose model has just made a call; returns the id of the call.
     fn calling(&self, session: &mut Session, words: &str) -> String {
         session.user(&format!("USE_TOOL:Bash:{words}"));
@@ -122,4 +141,68 @@ fn without_a_session_it_is_the_newest_of_the_folder_or_the_newest_and_the_answer
     let status = Speaker::start(command).call("ctx_status", json!({}));
     assert_eq!(told(&status), ("newest".into(), elsewhere.session_id().into(), "main".into()));
     assert!(status["why"].as_str().is_some_and(|why| why.contains("another agent's")), "{status}");
+}
+
+#[test]
+fn a_client_names_its_session_in_the_metadata_of_each_call_or_in_the_environment() {
+    let hall = Hall::new();
+    let (mut one, mut two) = (Session::new(1).hints(true), Session::new(2).hints(true));
+    hall.calling(&mut one, "echo one");
+    hall.calling(&mut two, "echo two");
+    let (first, second) = (one.session_id(), two.session_id());
+    let by_session = |session: &str| ("session".to_owned(), session.to_owned(), "main".to_owned());
+    for (client, member) in [("codex-mcp-client", "threadId"), ("goose", "agent-session-id")] {
+        let mut agent = hall.client(client, &[]);
+        for session in [first, second] {
+            agent.meta = json!({member: session});
+            assert_eq!(told(&agent.call("ctx_status", json!({}))), by_session(session), "{client}");
+        }
+        agent.meta = json!({member: "nobody"});
+        let refusal = agent.refuses("ctx_list", json!({}), "not-through-ctx");
+        let program = client.split('-').next().expect("a name");
+        assert!(
+            refusal["hint"].as_str().is_some_and(|hint| hint.contains(&format!("ctx run -- {program}"))),
+            "{refusal}"
+        );
+    }
+    // Codex runs in a command of Claude Code, and inherits its variable.
+    let nested = [("CLAUDE_CODE_SESSION_ID", first), ("CODEX_THREAD_ID", second)];
+    let status = hall.client("codex-mcp-client", &nested).call("ctx_status", json!({}));
+    assert_eq!(told(&status), by_session(second));
+    let status = hall.client("claude-code", &nested).call("ctx_status", json!({}));
+    assert_eq!(told(&status), by_session(first));
+    let status = hall.client("opencode", &nested).call("ctx_status", json!({}));
+    assert_eq!(status["found_by"], "newest", "neither variable is its own");
+}
+
+#[test]
+fn without_a_session_it_is_the_conversation_whose_pending_reply_makes_the_very_call() {
+    let hall = Hall::new();
+    let arguments = |ids: &str| json!({"id": ids});
+    let mut sessions: Vec<Session> = (1..=3).map(|seed| Session::new(seed).hints(true)).collect();
+    hall.asking(&mut sessions[0], "mcp__ctx__ctx_show", &arguments("t1"));
+    hall.asking(&mut sessions[1], "ctx_ctx_show", &arguments("t1#0"));
+    hall.asking(&mut sessions[2], "ctx_ctx_list", &arguments("t1"));
+    let mut agent = hall.client("a-test", &[]);
+    let found = |agent: &mut Speaker, ids: &str| {
+        let shown = agent.call("ctx_show", arguments(ids));
+        (shown["found_by"].clone(), shown["conversation"].clone())
+    };
+    let id = |session: &Session| hall.conversation(session);
+    assert_eq!(found(&mut agent, "t1"), (json!("reply"), json!(id(&sessions[0]))));
+    assert_eq!(found(&mut agent, "t1#0"), (json!("reply"), json!(id(&sessions[1]))));
+    assert_eq!(found(&mut agent, "t1#0.0").0, "newest", "nobody calls that");
+    let mut other = hall.client("opencode", &[]);
+    assert_eq!(found(&mut other, "t1").0, "newest", "the conversations are of another client");
+
+    // Two that make the same call.
+    let mut twin = Session::new(4).hints(true);
+    hall.asking(&mut twin, "mcp__ctx__ctx_show", &arguments("t1"));
+    let refusal = agent.refuses("ctx_show", arguments("t1"), "ambiguous-conversation");
+    let message = refusal["message"].as_str().expect("a message");
+    assert!(message.contains(&id(&twin)) && message.contains(&id(&sessions[0])), "{refusal}");
+    assert!(!message.contains(&id(&sessions[1])), "{refusal}");
+    assert!(refusal["hint"].as_str().is_some_and(|hint| hint.contains("`conv`")), "{refusal}");
+    let named = agent.call("ctx_show", json!({"id": "t1", "conv": id(&twin)}));
+    assert_eq!((&named["found_by"], &named["conversation"]), (&json!("argument"), &json!(id(&twin))));
 }

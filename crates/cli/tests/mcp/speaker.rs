@@ -16,6 +16,8 @@ pub struct Speaker {
     asked: u64,
     /// The id of the model's call.
     pub call: Option<String>,
+    /// Other metadata of each call.
+    pub meta: Value,
 }
 
 impl Speaker {
@@ -37,7 +39,7 @@ impl Speaker {
                 }
             }
         });
-        let mut speaker = Speaker { child, stdin, lines, asked: 0, call: None };
+        let mut speaker = Speaker { child, stdin, lines, asked: 0, call: None, meta: Value::Null };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}});
         let greeting = speaker.ask("initialize", hello)["result"].clone();
         speaker.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
@@ -68,6 +70,8 @@ impl Speaker {
         let mut params = json!({"name": tool, "arguments": arguments});
         if let Some(call) = &self.call {
             params["_meta"] = json!({"claudecode/toolUseId": call});
+        } else if !self.meta.is_null() {
+            params["_meta"] = self.meta.clone();
         }
         self.ask("tools/call", params)["result"].clone()
     }

@@ -34,10 +34,11 @@ pub static CLIENT: Client = Client {
     // The tools of every session, and its own search for tools.
     undeferred: Some(&["Bash", "Edit", "Read", "Write", "ToolSearch"]),
     sessions: Some(session::FILES),
-    mcp: Some(McpCaller { name: NAME, call: "claudecode/toolUseId", reads_structure: true }),
+    mcp: Some(McpCaller { call: Some("claudecode/toolUseId"), reads_structure: true, ..McpCaller::named(NAME) }),
     installer: Some(&install::ClaudeCodeInstaller),
     launch: Launch { programs: &["claude"], routes: &[ROUTE] },
     marks: &[variables::SESSION, "CLAUDECODE"],
+    session_variable: Some(variables::SESSION),
     ..Client::BASE
 };
 

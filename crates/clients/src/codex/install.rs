@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::setup::settings::{Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, path};
+use crate::setup::settings::{
+    Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, SkillPlace, path,
+};
 use crate::setup::{Host, Syntax};
 
 const CONFIG: &str = "config.toml";
@@ -20,6 +22,7 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries,
     needs: None,
     server: Some(ServerPlace { file: None, entries: server }),
+    skills: Some(SkillPlace { folder: Folder { variable: Some(("CODEX_HOME", "")), home: ".codex" }, project: None }),
     variables: &[],
     note: None,
 };

@@ -9,7 +9,10 @@ pub use vocabulary::VOCABULARY;
 
 use crate::class;
 use crate::launch::{KeyCarrier, Launch, Route};
-use crate::{Client, ClientId};
+use crate::{Client, ClientId, McpCaller};
+
+/// The thread, passed to the commands that it runs.
+pub const THREAD: &str = "CODEX_THREAD_ID";
 
 pub static CLIENT: Client = Client {
     id: ClientId::Codex,
@@ -26,7 +29,9 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["update_plan", "spawn_agent", "wait_agent", "send_message", "list_agents", "request_user_input"],
     installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["codex"], routes: &[WITH_KEY, WITH_LOGIN] },
-    marks: &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI"],
+    mcp: Some(McpCaller { session: Some("threadId"), ..McpCaller::named("codex") }),
+    session_variable: Some(THREAD),
+    marks: &[THREAD, "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI"],
     ..Client::BASE
 };
 

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::setup::Syntax;
-use crate::setup::settings::{Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, path};
+use crate::setup::settings::{
+    Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, SkillPlace, path,
+};
 
 const WITH_KEY: &str = "GOOGLE_GEMINI_BASE_URL";
 const WITH_LOGIN: &str = "CODE_ASSIST_ENDPOINT";
@@ -18,6 +20,10 @@ pub static INSTALLER: SettingsInstaller = SettingsInstaller {
     entries: |_, _| &ENTRIES,
     needs: None,
     server: Some(ServerPlace { file: Some(("settings.json", Syntax::Json)), entries: server }),
+    skills: Some(SkillPlace {
+        folder: Folder { variable: Some(("GEMINI_CLI_HOME", ".gemini")), home: ".gemini" },
+        project: Some(".gemini"),
+    }),
     variables: &[WITH_KEY, WITH_LOGIN],
     note: Some(
         "requests to Vertex AI do not use ctx; Gemini CLI reads a single `.env` file, so a project's file hides this \

@@ -13,6 +13,7 @@ mod journal;
 pub(crate) mod jsonc;
 mod line;
 pub(crate) mod settings;
+pub(crate) mod skill;
 mod syntax;
 mod toml;
 mod yaml;

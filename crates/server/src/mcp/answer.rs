@@ -65,9 +65,8 @@ pub fn refused(refusal: &Refusal) -> CallToolResult {
 
 /// The number of copies of an answer that the client may show to its model.
 pub fn copies(caller: &Caller) -> usize {
-    let is_caller = |client: &ctx_clients::McpCaller| caller.client.as_deref() == Some(client.name);
-    let reads_structure = ctx_clients::mcp_callers().any(|client| client.reads_structure && is_caller(&client));
-    if reads_structure { 1 } else { 2 }
+    let known = caller.known_client().and_then(|client| client.mcp);
+    if known.is_some_and(|client| client.reads_structure) { 1 } else { 2 }
 }
 
 /// Cuts long lists and texts of an answer of the control API.

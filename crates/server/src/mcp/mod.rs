@@ -15,6 +15,7 @@ mod explain;
 mod http;
 mod list;
 mod own;
+mod pending;
 mod phase;
 mod resources;
 mod sent;
@@ -26,6 +27,7 @@ mod tools;
 use std::sync::Arc;
 
 use ::http::request::Parts;
+use ctx_clients::McpCaller;
 use ctx_core::ErrorCode;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
@@ -43,6 +45,7 @@ pub use self::ask::{Ask, Refusal};
 pub(crate) use self::http::beside;
 pub use self::own::Origin;
 use self::own::{Caller, Own, find};
+use self::pending::ToolCall;
 pub use self::settings::{OPERATIONS, Settings, WAYS};
 
 pub struct Server<A> {
@@ -131,9 +134,15 @@ fn caller(context: &RequestContext<RoleServer>) -> Caller {
     let parts = context.extensions.get::<Parts>();
     let header = |name: &str| parts.and_then(|parts| Some(parts.headers.get(name)?.to_str().ok()?.to_owned()));
     let agent = header("user-agent").and_then(|agent| Some(agent.split('/').next()?.to_owned()));
+    let told = |member: fn(McpCaller) -> Option<&'static str>| {
+        let told = ctx_clients::mcp_callers().find_map(|client| context.meta.get(member(client)?)?.as_str());
+        told.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let in_header = ctx_clients::session_headers().find_map(|name| header(name).filter(|session| !session.is_empty()));
     Caller {
-        call: ctx_clients::mcp_callers().find_map(|client| context.meta.get(client.call)?.as_str()).map(str::to_owned),
-        session: ctx_clients::session_headers().find_map(|name| header(name).filter(|session| !session.is_empty())),
+        call: told(|client| client.call),
+        session: told(|client| client.session).or(in_header),
+        tool: None,
         client: context.client_info().map(|client| client.name).or(agent),
         scopes: parts.and_then(|parts| parts.extensions.get().copied()).unwrap_or_default(),
     }
@@ -165,7 +174,8 @@ impl<A: Ask> ServerHandler for Server<A> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let caller = caller(&context);
+        let tool = ToolCall { name: request.name.to_string(), arguments: arguments.clone() };
+        let caller = Caller { tool: Some(tool), ..caller(&context) };
         match self.answer(&request.name, arguments, &caller).await {
             Ok(answer) => Ok(answer.into_result(&caller).into()),
             Err(refusal) if refusal.code == ErrorCode::UnknownTool => {

@@ -9,20 +9,36 @@ use ctx_api::call::Conversation;
 use ctx_api::conversations::ConversationView;
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::HistoryQuery;
+use ctx_api::show::ContentView;
+use ctx_clients::{Client, ClientId};
 use ctx_core::{ErrorCode, ReceivedCode};
 use ctx_team::Scopes;
 
 use super::ask::{Ask, Refusal, call};
+use super::pending::ToolCall;
 
 /// The origin of the server's process.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The default conversation of all calls.
     pub conversation: Option<String>,
-    /// The session of the agent.
+    /// The session of the agent, if the user named it.
     pub session: Option<String>,
+    /// The sessions that the environment names.
+    pub sessions: Vec<(ClientId, String)>,
     /// The agent's working directory.
     pub directory: Option<PathBuf>,
+}
+
+impl Origin {
+    /// The session of the environment that is the caller's. An agent inherits the variables of one that started it.
+    fn inherited(&self, client: Option<&Client>) -> Option<&String> {
+        let own = match client {
+            Some(client) => self.sessions.iter().find(|(id, _)| *id == client.id),
+            None => self.sessions.first().filter(|_| self.sessions.len() == 1),
+        };
+        own.map(|(_, session)| session)
+    }
 }
 
 /// The caller of a single call.
@@ -34,8 +50,16 @@ pub struct Caller {
     pub session: Option<String>,
     /// The calling program.
     pub client: Option<String>,
+    /// The call itself.
+    pub tool: Option<ToolCall>,
     /// Of its key.
     pub scopes: Scopes,
+}
+
+impl Caller {
+    pub fn known_client(&self) -> Option<&'static Client> {
+        ctx_clients::mcp_client(self.client.as_deref()?)
+    }
 }
 
 /// A conversation, and how it was selected.
@@ -53,6 +77,7 @@ pub enum FoundBy {
     Flag,
     Call,
     Session,
+    Reply,
     Directory,
     Newest,
 }
@@ -64,6 +89,7 @@ impl FoundBy {
             Self::Flag => "flag",
             Self::Call => "call",
             Self::Session => "session",
+            Self::Reply => "reply",
             Self::Directory => "directory",
             Self::Newest => "newest",
         }
@@ -75,6 +101,7 @@ impl FoundBy {
             Self::Flag => "the server was started for it",
             Self::Call => "it contains this call",
             Self::Session => "main conversation of your session",
+            Self::Reply => "its newest reply makes exactly this call",
             Self::Directory => "newest main conversation in your working directory; your session is unknown",
             Self::Newest => "newest main conversation; your session is unknown, so it may be another agent's",
         }
@@ -94,7 +121,8 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
     if let Some(name) = &origin.conversation {
         return at(ask, name, FoundBy::Flag).await;
     }
-    let session = caller.session.as_ref().or(origin.session.as_ref());
+    let client = caller.known_client();
+    let session = caller.session.as_ref().or(origin.session.as_ref()).or_else(|| origin.inherited(client));
     if let Some(call) = &caller.call
         && let Some(id) = calling(ask, call, session).await?
     {
@@ -105,15 +133,26 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
             ReceivedCode::Known(ErrorCode::UnknownConversation) => Refusal::new(
                 ErrorCode::NotThroughCtx,
                 format!("This session ({session}) does not use ctx."),
-                "Start the agent with `ctx run -- claude`, or name a conversation with `conv`.",
+                format!("Start the agent with `ctx run -- {}`, or name a conversation with `conv`.", program(client)),
             ),
             _ => refusal,
         });
+    }
+    if let Some(tool) = &caller.tool
+        && let Some(id) = replying(ask, tool, client).await?
+    {
+        return at(ask, &id, FoundBy::Reply).await;
     }
     if let Some(id) = in_directory(ask, origin).await? {
         return at(ask, &id, FoundBy::Directory).await;
     }
     at(ask, "active", FoundBy::Newest).await
+}
+
+/// What a person types to start the agent.
+fn program(client: Option<&Client>) -> &'static str {
+    let known = client.and_then(|client| client.launch.programs.first());
+    known.or(ctx_clients::DEFAULT.launch.programs.first()).copied().unwrap_or("AGENT")
 }
 
 async fn at(ask: &impl Ask, name: &str, found_by: FoundBy) -> Result<Own, Refusal> {
@@ -153,14 +192,54 @@ async fn calling(ask: &impl Ask, call: &str, session: Option<&String>) -> Result
 }
 
 async fn makes(ask: &impl Ask, id: &str, tool_call: &str) -> Result<bool, Refusal> {
+    let Some((shown, _)) = newest_step(ask, id).await? else { return Ok(false) };
+    let mut blocks = shown.messages.iter().flat_map(|message| &message.blocks);
+    Ok(blocks.any(|block| block.tool_use_id.as_deref() == Some(tool_call)))
+}
+
+/// The newest step of a conversation, and whether its reply is pending. A frame may contain hundreds of steps.
+async fn newest_step(ask: &impl Ask, id: &str) -> Result<Option<(ContentView, bool)>, Refusal> {
     let frames = call(ask, Conversation(id).frames(&FramesQuery::default())).await?.frames;
     let pending = frames.iter().find(|frame| frame.pending);
     let last = pending.or_else(|| frames.iter().rfind(|frame| frame.kind == "turn"));
-    // The newest step suffices: a frame may contain hundreds.
-    let Some(step) = last.map(|frame| format!("{}/{}", frame.id, frame.steps)) else { return Ok(false) };
-    let shown = call(ask, Conversation(id).show(&step, &AtQuery::default())).await?;
-    let mut blocks = shown.messages.iter().flat_map(|message| &message.blocks);
-    Ok(blocks.any(|block| block.tool_use_id.as_deref() == Some(tool_call)))
+    let Some(step) = last.map(|frame| format!("{}/{}", frame.id, frame.steps)) else { return Ok(None) };
+    Ok(Some((call(ask, Conversation(id).show(&step, &AtQuery::default())).await?, pending.is_some())))
+}
+
+/// The conversation of this client whose pending reply makes exactly this call. Several that do are refused: an edit of
+/// the wrong one would be worse than none.
+async fn replying(ask: &impl Ask, tool: &ToolCall, client: Option<&Client>) -> Result<Option<String>, Refusal> {
+    let is_its = |one: &ConversationView| {
+        let sender = one.client.as_deref().and_then(ctx_clients::of_product);
+        !one.imported && client.zip(sender).is_none_or(|(client, sender)| client.id == sender.id)
+    };
+    for look in 0..LOOKS {
+        if look > 0 {
+            tokio::time::sleep(PAUSE).await;
+        }
+        let mut candidates = Vec::new();
+        for one in newest(ask, None).await?.into_iter().filter(is_its) {
+            // A conversation that disappears in the meantime is not the caller's.
+            let Ok(Some((shown, true))) = newest_step(ask, &one.id).await else { continue };
+            if tool.is_made_in(&shown) {
+                candidates.push(one);
+            }
+        }
+        match &candidates[..] {
+            [] => {}
+            [one] => return Ok(Some(one.id.clone())),
+            several => return Err(ambiguous(several)),
+        }
+    }
+    Ok(None)
+}
+
+fn ambiguous(candidates: &[ConversationView]) -> Refusal {
+    let named = candidates.iter().map(|one| format!("{} (\u{201c}{}\u{201d})", one.id, one.title));
+    let named: Vec<String> = named.collect();
+    let message = format!("{} conversations are making this very call: {}.", named.len(), named.join(", "));
+    let hint = "Call again with `conv` set to the id of yours; its title is its first question.";
+    Refusal::new(ErrorCode::AmbiguousConversation, message, hint)
 }
 
 /// The main conversation in our working directory: the active one, otherwise the newest. Imported copies do not count,

@@ -1,8 +1,8 @@
 //! The skill `/compose-context`: instructions for the agent.
 
-pub const NAME: &str = "compose-context";
+use crate::setup::skill::{Wording, worded};
 
-const TEXT: &str = include_str!("skill.md");
+pub use crate::setup::skill::NAME;
 
 /// The commands that the agent may run without asking. Excluded: `run` starts any program, `purge` deletes for good,
 /// `stop` ends a shared daemon, and others write files.
@@ -12,7 +12,15 @@ pub const ALLOWED: [&str; 10] =
 /// The text for an agent that calls the program by this name.
 pub fn text(program: &str) -> String {
     let allowed: Vec<String> = ALLOWED.iter().map(|verb| format!("Bash({program} {verb}:*)")).collect();
-    TEXT.replace("{allowed}", &allowed.join(", ")).replace("{ctx}", program)
+    let head = "argument-hint: what to drop, summarise, compact, ...\nallowed-tools: ";
+    let wording = Wording {
+        head: &format!("{head}{}\n", allowed.join(", ")),
+        request: "The user asks: $ARGUMENTS\n\n",
+        newest: "The newest frame is this one.",
+        quoting: "Do not use here-documents or pipes: they need a permission. ",
+        conversation: "No `--force`, no `--conv`: edit this conversation only.",
+    };
+    worded(&wording, program)
 }
 
 #[cfg(test)]

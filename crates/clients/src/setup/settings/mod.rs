@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Change, Host, InstallOptions, Installer, Journal, Plan, Scope, SetupError, Syntax};
+use super::{Change, Host, InstallOptions, Installer, Journal, Plan, Scope, SetupError, Syntax, skill};
 use crate::launch::fill;
 use scene::Scene;
 
@@ -36,6 +36,8 @@ pub struct SettingsInstaller {
     pub needs: Option<(&'static [&'static str], &'static str)>,
     /// The location of MCP servers, if known.
     pub server: Option<ServerPlace>,
+    /// The location of its skills, if it has any.
+    pub skills: Option<SkillPlace>,
     /// Variables that override the settings.
     pub variables: &'static [&'static str],
     /// A note with every installation.
@@ -77,6 +79,14 @@ pub struct ServerPlace {
     pub file: Option<(&'static str, Syntax)>,
     /// The entries that register a server.
     pub entries: fn(&ServerCommand) -> Entries,
+}
+
+/// The location of skills: a folder that contains `skills`.
+#[derive(Debug)]
+pub struct SkillPlace {
+    pub folder: Folder,
+    /// That of a project.
+    pub project: Option<&'static str>,
 }
 
 /// The command of the MCP server.
@@ -130,7 +140,9 @@ impl Installer for SettingsInstaller {
         let server = self.server.as_ref().and_then(|server| server.file).map(|(name, _)| name);
         let names = self.files.iter().copied().chain(server);
         let changes = names.filter_map(|name| Change::uninstall(&folder.join(name), &journal, force).transpose());
-        let changes: Vec<Change> = changes.collect::<Result<_, _>>()?;
+        let skill = self.skill_file(scope, host);
+        let skill = skill.and_then(|path| Change::uninstall(&path, &journal, force).transpose());
+        let changes: Vec<Change> = changes.chain(skill).collect::<Result<_, _>>()?;
         let mut plan = Plan::undo(self.title, scope, journal, changes);
         if self.project.is_none() {
             plan.nothing = format!("ctx is not installed for {}.", self.title);
@@ -158,6 +170,16 @@ impl SettingsInstaller {
             }
         };
         std::path::absolute(&folder).map_err(|error| SetupError::file("find", &folder, error))
+    }
+
+    /// The file of the skill that belongs to `ctx`.
+    fn skill_file(&self, scope: Scope, host: &dyn Host) -> Option<PathBuf> {
+        let place = self.skills.as_ref()?;
+        let folder = match scope {
+            Scope::User => place.folder.find(host)?,
+            Scope::Project => host.folder().join(place.project?),
+        };
+        std::path::absolute(folder.join("skills").join(skill::NAME).join("SKILL.md")).ok()
     }
 
     fn settings_file(&self, folder: &Path) -> PathBuf {

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::{Entries, Entry, ServerCommand, Setting, SettingsInstaller, path};
 use crate::launch::fill;
 use crate::setup::journal::Original;
-use crate::setup::{Change, Daemon, Host, InstallOptions, Journal, Scope, SetupError, Syntax, WantedContent, file};
+use crate::setup::{
+    Change, Daemon, Host, InstallOptions, Journal, Scope, SetupError, Syntax, WantedContent, file, skill,
+};
 
 const PROXIES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
@@ -80,7 +82,9 @@ impl<'a> Scene<'a> {
                 self.options.force,
             )
         };
-        files.into_iter().map(change).collect()
+        let mut changes: Vec<Change> = files.into_iter().map(change).collect::<Result<_, _>>()?;
+        changes.extend(self.skill()?);
+        Ok(changes)
     }
 
     /// The value at a path of the settings; null for one that cannot be compared.
@@ -155,6 +159,21 @@ impl<'a> Scene<'a> {
         }
         self.notes.extend(note);
         Ok(Some(FileEntries { path, syntax, entries }))
+    }
+
+    /// The skill. It belongs to `ctx`; a changed one stays.
+    fn skill(&mut self) -> Result<Option<Change>, SetupError> {
+        let Some(path) = self.client.skill_file(self.options.scope, self.host) else { return Ok(None) };
+        let (program, note) = self.host.program(self.options.scope);
+        self.notes.extend(note.filter(|note| !self.notes.contains(note)));
+        let wanted = WantedContent::Whole(skill::plain(&program));
+        let change = Change::install(&path, &wanted, &self.journal, self.options.force)?;
+        let stays = change.stays.iter();
+        self.notes
+            .extend(stays.map(|what| {
+                format!("{what} has been changed since its installation and is kept; --force replaces it")
+            }));
+        Ok(Some(change))
     }
 
     pub(super) fn add_notes(&mut self) {
