@@ -5,6 +5,7 @@ use crate::world::{Outcome, World, text};
 use ctx_api::edit::RepairView;
 use ctx_api::requests::CompositionView;
 use ctx_api::show::ContentView;
+use ctx_core::WireId;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -146,7 +147,7 @@ fn each_once(world: &World, at: usize, sent: &[u8], expected: &Expected, repairs
     let there = words::count(&text(sent));
     let tell = |what: &str, word: u64| {
         Err(format!(
-            "conversation {at}: ~{word}~ {what} ({:?}, {:?})\nrepairs: {repairs:#?}\nsent: {}",
+            "conversation {at}: ~{word}~ {what} ({:?}, {:?})\n{expected:?}\nrepairs: {repairs:#?}\nsent: {}",
             world.words.kind(word),
             world.words.tool(word),
             text(sent)
@@ -178,6 +179,19 @@ fn each_once(world: &World, at: usize, sent: &[u8], expected: &Expected, repairs
     Ok(())
 }
 
+/// What the human has just typed is in the request: no edit can have named it.
+pub fn newest_is_sent(world: &World, at: usize, sent: &[u8]) -> Outcome {
+    let talk = &world.talks[at];
+    let newest = talk.client.messages.iter().rfind(|message| message.role != "system");
+    let blocks = newest.filter(|newest| newest.role == "user").into_iter().flat_map(|newest| &newest.blocks);
+    let typed = blocks.filter_map(|block| block["text"].as_str()).flat_map(|text| words::count(text).into_keys());
+    let there = words::count(&text(sent));
+    match typed.into_iter().find(|word| !talk.said.contains(word) && !there.contains_key(word)) {
+        Some(word) => Err(format!("~{word}~ was just typed, and is not sent\n{}", text(sent))),
+        None => Ok(()),
+    }
+}
+
 /// After the newest turn of a conversation has left.
 pub fn sent(world: &mut World, at: usize) -> Outcome {
     let Some((sent, body)) = world.talks[at].sent.clone() else { return Ok(()) };
@@ -196,7 +210,9 @@ pub fn sent(world: &mut World, at: usize) -> Outcome {
     }
     let is_paused = explained.repairs.iter().any(|repair| repair.rule == "A44");
     if explained.commits.is_empty() && sent != body && !is_paused {
-        if !world.talks[at].thought_under_edits {
+        // Only Anthropic binds what is thought to what was sent before it.
+        let is_bound = world.talks[at].client.manner.wire == WireId::Anthropic;
+        if !is_bound || !world.talks[at].thought_under_edits {
             return Err(format!("nothing is active, and it was changed:\n{}\n{}", text(&sent), text(&body)));
         }
         if thoughtless(&sent) != thoughtless(&body) {
@@ -269,8 +285,13 @@ pub fn side(world: &World, at: usize, sent: &[u8]) -> Outcome {
 /// After an operation: what would be sent now is acceptable, and holds what it should.
 pub fn composed(world: &mut World, at: usize) -> Result<(Vec<u8>, Vec<RepairView>), String> {
     let composed = compose(world, at)?;
-    world.provider.count(&composed, "thinking-binding-controls-2026-08-01").map_err(|refused| {
-        let body = world.talks[at].sent.as_ref().map(|(_, body)| text(body)).unwrap_or_default();
+    let body = world.talks[at].sent.as_ref().map(|(_, body)| text(body)).unwrap_or_default();
+    let manner = world.talks[at].client.manner;
+    let taken = match manner.wire {
+        WireId::Anthropic => world.provider.count(&composed, "thinking-binding-controls-2026-08-01").map(drop),
+        _ => manner.judge(&text(&composed), &body),
+    };
+    taken.map_err(|refused| {
         format!("the provider would refuse: {refused}\nclient: {body}\nsent: {}", text(&composed))
     })?;
     let explained = explain(world, at)?;

@@ -2,8 +2,10 @@
 //!
 //! Every block holds a word that no other block of the world has, so that one can tell what was sent.
 
+use crate::spelling::Manner;
 use crate::support::Headers;
 use crate::words::Words;
+use ctx_core::WireId;
 use serde_json::{Map, Value, json};
 use testkit::{Random, pdf};
 
@@ -17,6 +19,12 @@ pub struct Message {
     pub blocks: Vec<Value>,
     /// What stands in the object beside role and content.
     more: Map<String, Value>,
+}
+
+impl Message {
+    pub fn new(role: &'static str, blocks: Vec<Value>) -> Message {
+        Message { role, blocks, more: Map::new() }
+    }
 }
 
 /// How the client writes for a model.
@@ -48,6 +56,7 @@ pub struct Client {
     compacted: bool,
     /// It sends no identification.
     pub nameless: bool,
+    pub manner: Manner,
 }
 
 impl Client {
@@ -88,7 +97,24 @@ impl Client {
             hinted: random.chance(30),
             compacted: false,
             nameless: random.chance(8),
+            manner: Manner::ANTHROPIC,
         }
+    }
+
+    /// A client like Codex, opencode or a script, whose requests have this format.
+    pub fn speaking(wire: WireId, random: &mut Random, words: &mut Words) -> Client {
+        let mut client = Client::new(random, words);
+        client.manner = Manner::of(wire, random);
+        if wire != WireId::Anthropic {
+            client.tools.retain(|tool| tool["input_schema"].is_object() && tool["defer_loading"].is_null());
+            client.marks = 0;
+        }
+        client
+    }
+
+    /// Another client of this format.
+    pub fn another(&self, random: &mut Random, words: &mut Words) -> Client {
+        Client::speaking(self.manner.wire, random, words)
     }
 
     /// A client that continues a recorded conversation, whose thinking another provider signed.
@@ -157,7 +183,7 @@ impl Client {
     /// An agent of this session, of its own or with this history.
     pub fn agent(&self, random: &mut Random, words: &mut Words, forked: bool) -> Client {
         let agent = Some(format!("a{}", random.hex(16)));
-        let mut client = if forked { self.clone() } else { Client::new(random, words) };
+        let mut client = if forked { self.clone() } else { self.another(random, words) };
         client.session.clone_from(&self.session);
         client.parent.clone_from(&self.agent);
         client.family = self.family;
@@ -167,6 +193,9 @@ impl Client {
     pub fn headers(&self) -> Headers {
         if self.nameless {
             return crate::support::nameless();
+        }
+        if self.manner.wire != WireId::Anthropic {
+            return self.other_headers("turn");
         }
         let mut headers: Headers = vec![
             ("User-Agent".into(), "claude-cli/2.1.325 (external, cli)".into()),
@@ -188,8 +217,28 @@ impl Client {
         headers
     }
 
-    fn push(&mut self, role: &'static str, blocks: Vec<Value>) {
-        self.messages.push(Message { role, blocks, more: Map::new() });
+    /// Those of Codex for Responses, else those of opencode. `kind`: what Codex calls the request.
+    pub fn other_headers(&self, kind: &str) -> Headers {
+        let own = self.agent.as_ref().unwrap_or(&self.session);
+        let parent = self.agent.as_ref().map(|_| self.parent.as_ref().unwrap_or(&self.session));
+        let names = match self.manner.wire {
+            WireId::OpenaiResponses => ["codex_exec/0.166.0 (Linux)", "thread-id", "x-codex-parent-thread-id"],
+            _ => ["opencode/1.18.33", "x-session-affinity", "x-parent-session-id"],
+        };
+        let mut headers: Headers = vec![("user-agent".into(), names[0].into()), (names[1].into(), own.clone())];
+        headers.extend(parent.map(|parent| (names[2].to_owned(), parent.clone())));
+        if self.manner.wire == WireId::OpenaiResponses {
+            let metadata = json!({"request_kind": kind, "window_number": u8::from(self.compacted)});
+            headers.push(("x-codex-turn-metadata".into(), metadata.to_string()));
+        }
+        headers
+    }
+
+    fn push(&mut self, role: &'static str, mut blocks: Vec<Value>) {
+        if self.manner.wire != WireId::Anthropic {
+            blocks.retain(|block| block["type"] != "document" && block["source"]["type"] != "base64");
+        }
+        self.messages.push(Message::new(role, blocks));
     }
 
     fn text(random: &mut Random, word: &str) -> Value {
@@ -224,8 +273,11 @@ impl Client {
         if !random.chance(35) {
             return;
         }
+        if self.manner.wire != WireId::Anthropic {
+            return self.push("system", vec![json!({"type": "text", "text": words.told()})]);
+        }
         for _ in 0..random.between(1, 3) {
-            let mut message = Message { role: "system", blocks: Vec::new(), more: Map::new() };
+            let mut message = Message::new("system", Vec::new());
             if self.family == Family::A && random.chance(15) {
                 message.blocks.push(self.change_of_tools(random, words));
                 self.messages.push(message);
@@ -325,6 +377,9 @@ impl Client {
 
     /// What the model will answer, not signed yet.
     pub fn script(&self, random: &mut Random, words: &mut Words) -> Vec<Value> {
+        if self.manner.wire != WireId::Anthropic {
+            return self.plain_script(random, words);
+        }
         let thought = || json!({"type": "thinking", "thinking": ""});
         let mut blocks = Vec::new();
         let found = |id: &str, words: &mut Words| {
@@ -378,6 +433,26 @@ impl Client {
             let id = format!("srvtoolu_{}", words.number());
             let input = json!({"query": "how", "note": words.said(Some(&id))});
             blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": input}));
+        }
+        blocks
+    }
+
+    /// A thought, words and calls. The Gemini API signs each step of a model that signs.
+    fn plain_script(&self, random: &mut Random, words: &mut Words) -> Vec<Value> {
+        let mut blocks = Vec::new();
+        if self.manner.wire == WireId::Gemini || random.chance(75) {
+            blocks.push(json!({"type": "thinking", "seal": words.number()}));
+        }
+        let (speaks, calls) = (random.chance(60), random.chance(60));
+        if speaks || !calls {
+            blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))}));
+        }
+        let count = if random.chance(35) { random.between(2, 5) } else { 1 };
+        for _ in 0..if calls { count } else { 0 } {
+            let id = format!("toolu_{}", words.number());
+            let name = ["Read", "Read", "Bash", "Edit"][random.below(4)];
+            let input = json!({"file_path": "/src/lib.rs", "command": "true", "note": words.said(Some(&id))});
+            blocks.push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
         }
         blocks
     }
@@ -508,6 +583,9 @@ impl Client {
     }
 
     fn request(&self, question: Option<&str>) -> Value {
+        if self.manner.wire != WireId::Anthropic {
+            return self.other_request(question);
+        }
         let mark = if self.long { json!({"type": "ephemeral", "ttl": "1h"}) } else { json!({"type": "ephemeral"}) };
         let mut messages = match self.family {
             Family::A => self.messages.clone(),
@@ -559,6 +637,15 @@ impl Client {
             body.as_object_mut().map(|body| body.shift_remove("metadata"));
         }
         body
+    }
+}
+
+impl Client {
+    fn other_request(&self, question: Option<&str>) -> Value {
+        let told = self.family == Family::A && self.manner.wire != WireId::Gemini;
+        let mut messages = if told { self.messages.clone() } else { told_as_reminders(&self.messages) };
+        messages.extend(question.map(|question| Message::new("user", vec![json!({"type": "text", "text": question})])));
+        self.manner.body(&messages, &self.system, &self.tools, self.family == Family::A)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::world::{Outcome, World, text};
 use ctx_api::edit::{EditRequest, EditResult, RepairView};
 use ctx_api::history::{Action, HistoryRequest};
 use ctx_api::show::{BlockView, ContentView};
+use ctx_core::WireId;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::message::Role;
@@ -169,7 +170,10 @@ impl World {
                 Operation::Edit { text: Some(self.word(at)), id, raw: None, content: None, force: random.chance(30) }
             }
             9..=11 => Operation::Edit {
-                raw: Some(self.raw(at, &id, random)),
+                raw: Some({
+                    let raw = self.raw(at, &id, random);
+                    self.talks[at].client.manner.raw(&raw, &id)
+                }),
                 id,
                 text: None,
                 content: None,
@@ -342,6 +346,27 @@ impl World {
         Some(expected.sent)
     }
 
+    /// The words of the newest step of the last request: of the human, or of calls and their results, with what the
+    /// client tells behind them.
+    pub fn newest(&self, at: usize) -> Counts {
+        let messages = &self.talks[at].client.messages;
+        // The answer has come since.
+        let answered = messages.iter().rposition(|message| message.role != "system");
+        let answered = answered.filter(|at| messages[*at].role == "assistant").unwrap_or(messages.len());
+        let (mut counts, mut spoken) = (Counts::new(), 0);
+        for message in messages[..answered].iter().rev() {
+            if message.role != "system" {
+                spoken += 1;
+            }
+            message.blocks.iter().for_each(|block| words::add(&mut counts, &block.to_string()));
+            let is_question = message.blocks.iter().all(|block| block["type"] != "tool_result");
+            if spoken == 2 || message.role == "user" && is_question {
+                break;
+            }
+        }
+        counts
+    }
+
     /// What an operation has done, judged by what was sent before.
     fn did(
         &mut self,
@@ -353,6 +378,7 @@ impl World {
         repairs: &[RepairView],
     ) -> Outcome {
         let (was, is) = (words::count(&text(before)), words::count(&text(after)));
+        let newest = self.newest(at);
         let told = |word: u64| {
             let tool = self.words.tool(word);
             let named = tool.is_some_and(|id| repairs.iter().any(|repair| repair.what.contains(id)));
@@ -361,7 +387,12 @@ impl World {
                 self.words.kind(word) == Kind::Around && repairs.iter().any(|repair| repair.what.contains("stays"));
             // What is held back until a paused answer is finished.
             let paused = repairs.iter().any(|repair| repair.rule == "A44");
-            named || system || stays || paused || self.talks[at].made.contains(&word)
+            // The newest message stays where the model would have nothing to answer.
+            let asked = repairs.iter().any(|repair| repair.rule == "X2") && newest.contains_key(&word);
+            // Calls without ids have none that a repair could name.
+            let manner = self.talks[at].client.manner;
+            let nameless = manner.wire == WireId::Gemini && !manner.has_ids && tool.is_some() && !repairs.is_empty();
+            named || nameless || system || stays || paused || asked || self.talks[at].made.contains(&word)
         };
         // The other half of a call goes along, wherever it stands.
         let partners: Vec<&str> = named.keys().filter_map(|word| self.words.tool(*word)).collect();

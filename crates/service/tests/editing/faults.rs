@@ -65,7 +65,7 @@ impl World {
                 return Err(format!("left while the store failed: {}\nleaves now: {sent:?}", text(&left)));
             }
         }
-        self.answered(&ticket, &blocks)?;
+        self.answered(at, &ticket, &blocks)?;
         self.talks[at].client.answer(blocks);
         Ok(())
     }
@@ -75,7 +75,7 @@ impl World {
         let headers = self.talks[at].client.headers();
         let body = self.talks[at].client.body().to_string().into_bytes();
         let is_held = self.service().holds(&support::hints(&headers));
-        match self.pass(&headers, &body, false) {
+        match self.pass(self.talks[at].client.manner.wire, &headers, &body, false) {
             Ok((_, sent, _)) => Some(sent),
             Err(_) if is_held => {
                 self.tally.withheld += 1;

@@ -13,7 +13,7 @@ impl World {
         }
         let (ticket, blocks) = self.request(at, self.plain_script())?;
         if heard {
-            self.answered(&ticket, &blocks)?;
+            self.answered(at, &ticket, &blocks)?;
         }
         self.talks[at].client.answer(blocks);
         Ok(())
@@ -26,7 +26,7 @@ impl World {
         }
         let call = json!({"type": "tool_use", "id": id, "name": "Read", "input": {}});
         let (ticket, blocks) = self.request(at, vec![call])?;
-        self.answered(&ticket, &blocks)?;
+        self.answered(at, &ticket, &blocks)?;
         self.talks[at].client.answer(blocks);
         Ok(())
     }
@@ -38,7 +38,7 @@ impl World {
         let found = json!([{"type": "web_search_result", "title": "so"}]);
         let result = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": found});
         let (ticket, blocks) = self.request(at, vec![call, result, json!({"type": "text", "text": "yes"})])?;
-        self.answered(&ticket, &blocks)?;
+        self.answered(at, &ticket, &blocks)?;
         self.talks[at].client.answer(blocks);
         Ok(())
     }
@@ -59,7 +59,7 @@ impl World {
 
     fn hear(&mut self, at: usize, script: Vec<Value>) -> Outcome {
         let (ticket, blocks) = self.request(at, script)?;
-        self.answered(&ticket, &blocks)?;
+        self.answered(at, &ticket, &blocks)?;
         self.talks[at].client.answer(blocks);
         Ok(())
     }

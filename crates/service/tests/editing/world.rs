@@ -11,6 +11,7 @@ use crate::support::stores::FailingStore;
 use crate::support::{self, Headers, answers};
 use crate::tally::Tally;
 use crate::words::{self, Kind, Words};
+use ctx_core::WireId;
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::ports::Plain;
 use ctx_engine::request::Ticket;
@@ -80,10 +81,11 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(seed: u64) -> World {
+    /// A world whose clients send requests of this format.
+    pub fn new(wire: WireId, seed: u64) -> World {
         let mut random = Random::new(seed);
         let mut words = Words::default();
-        let client = Client::new(&mut random, &mut words);
+        let client = Client::speaking(wire, &mut random, &mut words);
         let mut world = World { words, ..World::with(seed, client) };
         if random.chance(30) {
             world.automate();
@@ -187,11 +189,15 @@ impl World {
     /// Sends a body the way the proxy does. The ticket and what left.
     pub fn pass(
         &mut self,
+        wire: WireId,
         headers: &Headers,
         body: &[u8],
         counting: bool,
     ) -> Result<(Option<Ticket>, Vec<u8>, String), String> {
-        let hints = support::hints(headers);
+        let mut hints = support::hints(headers);
+        if wire == WireId::Gemini {
+            hints.model = Some("gemini-3-pro".into());
+        }
         let service = self.service.as_ref().expect("open");
         let held = service.holds(&hints);
         let mut arriving = service.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
@@ -199,13 +205,8 @@ impl World {
             arriving.push(chunk);
         });
         self.clock += 10;
-        let seen = SeenRequest {
-            wire: &ctx_wire::anthropic::Anthropic,
-            hints,
-            pieces: arriving.finish(),
-            at: self.clock,
-            counting,
-        };
+        let seen =
+            SeenRequest { wire: ctx_wire::wire(wire), hints, pieces: arriving.finish(), at: self.clock, counting };
         let mut betas =
             headers.iter().find(|(name, _)| name == "anthropic-beta").map_or(String::new(), |(_, value)| value.clone());
         self.tally.requests += 1;
@@ -226,14 +227,18 @@ impl World {
 
     /// The request of the client as it is now. The ticket if it was accepted.
     pub fn request(&mut self, at: usize, script: Vec<Value>) -> Result<(Ticket, Vec<Value>), String> {
-        let headers = self.talks[at].client.headers();
+        let (headers, manner) = (self.talks[at].client.headers(), self.talks[at].client.manner);
         let body = self.talks[at].client.body().to_string().into_bytes();
-        let (ticket, sent, betas) = self.pass(&headers, &body, false)?;
+        let (ticket, sent, betas) = self.pass(manner.wire, &headers, &body, false)?;
         let ticket = ticket.ok_or("a turn belongs to no conversation")?;
-        let reply = self.provider.answer(&sent, &betas, possible(script, &sent));
-        let reply = reply.map_err(|refused| {
+        let blocks = match manner.wire {
+            WireId::Anthropic => self.provider.answer(&sent, &betas, possible(script, &sent)).map(|reply| reply.blocks),
+            _ => manner.judge(&text(&sent), &text(&body)).map(|()| script),
+        };
+        let blocks = blocks.map_err(|refused| {
             format!("the provider refuses: {refused}\nclient: {}\nsent: {}", text(&body), text(&sent))
         })?;
+        check::newest_is_sent(self, at, &sent)?;
         let talk = &mut self.talks[at];
         let is_named = !talk.client.nameless;
         if let Some(known) = talk.conversation.as_ref().filter(|known| is_named && **known != ticket.conversation) {
@@ -248,11 +253,12 @@ impl World {
         talk.said.extend(words::count(&text(&body)).keys());
         talk.sent = Some((sent, body));
         check::sent(self, at)?;
-        Ok((ticket, reply.blocks))
+        Ok((ticket, blocks))
     }
 
-    pub fn answered(&mut self, ticket: &Ticket, blocks: &[Value]) -> Outcome {
-        let answer = answers::blocks(blocks, 1000 + self.clock % 1000);
+    pub fn answered(&mut self, at: usize, ticket: &Ticket, blocks: &[Value]) -> Outcome {
+        let (manner, prompt) = (self.talks[at].client.manner, 1000 + self.clock % 1000);
+        let answer = manner.read(&manner.stream(blocks, prompt), Ending::Complete);
         let timing = Timing { at: self.now(), first_byte_ms: Some(5), total_ms: 20 };
         let noted = self.service().answered(ticket, Some(answer.ending), Some(answer), timing);
         noted.map_err(|problem| problem.to_string())
@@ -275,7 +281,7 @@ impl World {
         match random.below(25) {
             0 => self.tell("  the answer reaches the client, and us not"),
             _ => {
-                self.answered(&ticket, &blocks)?;
+                self.answered(at, &ticket, &blocks)?;
                 self.talks[at].heard = true;
             }
         }
@@ -312,7 +318,7 @@ impl World {
                 bare(&self.talks[at].sent)
             ));
         }
-        self.answered(&ticket, &blocks)?;
+        self.answered(at, &ticket, &blocks)?;
         self.talks[at].client.answer(blocks);
         Ok(())
     }
@@ -330,9 +336,13 @@ impl World {
         let (ending, answer) = match random.below(3) {
             0 => (None, None),
             1 => {
-                let stream = answers::stream(&blocks, 1000, "end_turn");
+                let manner = self.talks[at].client.manner;
+                let stream = match manner.wire {
+                    WireId::Anthropic => answers::stream(&blocks, 1000, "end_turn"),
+                    _ => manner.stream(&blocks, 1000),
+                };
                 let cut = &stream[..stream.len() / 2];
-                (Some(Ending::Cut), Some(answers::read(cut, Ending::Cut)))
+                (Some(Ending::Cut), Some(manner.read(cut, Ending::Cut)))
             }
             _ => return Ok(()),
         };
@@ -343,7 +353,9 @@ impl World {
         let client = &self.talks[at].client;
         let idle = client.pending.is_empty() && client.waiting.is_empty();
         let ends_well = idle && client.messages.last().is_some_and(|last| last.role != "system");
-        if self.talks[at].conversation.is_none() || !ends_well || client.nameless {
+        // Only Codex and Claude Code send the history beside a question that is no part of it.
+        let asks_aside = matches!(client.manner.wire, WireId::Anthropic | WireId::OpenaiResponses);
+        if self.talks[at].conversation.is_none() || !ends_well || client.nameless || !asks_aside {
             return Ok(());
         }
         let word = self.words.said(None);
@@ -355,14 +367,21 @@ impl World {
             ),
             _ => format!("how many tokens? {word}"),
         };
-        let counting = question.starts_with("how");
+        let manner = client.manner;
+        let counting = question.starts_with("how") && manner.wire == WireId::Anthropic;
         let client = &self.talks[at].client;
-        let mut headers = client.headers();
+        let mut headers = match (manner.wire, question.starts_with("Write")) {
+            (WireId::Anthropic, _) => client.headers(),
+            (_, true) => client.other_headers("compaction"),
+            (_, false) => client.other_headers("memory"),
+        };
         let named = headers.iter().any(|(name, _)| name == "x-claude-code-request-class");
         headers.retain(|(name, _)| name != "x-claude-code-request-class");
         let mut body = client.beside(&question);
         let summary = question.starts_with("Write");
-        if named || client.agent.is_some() || body["messages"].to_string().matches("cache_control").count() == 0 {
+        let is_claude = manner.wire == WireId::Anthropic;
+        let is_unmarked = body["messages"].to_string().matches("cache_control").count() == 0;
+        if is_claude && (named || client.agent.is_some() || is_unmarked) {
             let class = if summary { "compaction" } else { "auxiliary" };
             headers.push(("x-claude-code-request-class".into(), class.into()));
         }
@@ -375,7 +394,7 @@ impl World {
         self.tally.sides += 1;
         let body = body.to_string().into_bytes();
         let before = check::state(self, at)?;
-        let (ticket, sent, betas) = self.pass(&headers, &body, counting)?;
+        let (ticket, sent, betas) = self.pass(manner.wire, &headers, &body, counting)?;
         let refused = |refused| {
             format!("the provider refuses a side request: {refused}\nclient: {}\nsent: {}", text(&body), text(&sent))
         };
@@ -386,13 +405,17 @@ impl World {
                 serde_json::json!({"type": "thinking", "thinking": ""}),
                 serde_json::json!({"type": "text", "text": "aside"}),
             ];
-            let reply = self.provider.answer(&sent, &betas, blocks).map_err(refused)?;
+            let blocks = match manner.wire {
+                WireId::Anthropic => self.provider.answer(&sent, &betas, blocks).map(|reply| reply.blocks),
+                _ => manner.judge(&text(&sent), &text(&body)).map(|()| blocks[1..].to_vec()),
+            };
+            let blocks = blocks.map_err(refused)?;
             let ticket = ticket.ok_or("a side request of a session belongs to nobody")?;
             if ticket.turn {
                 return Err("a side request was taken for a turn".into());
             }
             if random.chance(70) {
-                self.answered(&ticket, &reply.blocks)?;
+                self.answered(at, &ticket, &blocks)?;
             }
         }
         check::side(self, at, &sent)?;
@@ -438,7 +461,7 @@ impl World {
             0 | 1 if is_idle => (from.fork(random), "a fork"),
             2 if is_idle => (from.agent(random, &mut self.words, true), "an agent with the history"),
             3 if !from.nameless => (from.agent(random, &mut self.words, false), "an agent"),
-            _ => (Client::new(random, &mut self.words), "another client"),
+            _ => (from.another(random, &mut self.words), "another client"),
         };
         self.tell(format!("client {} comes: {what} of client {at}", self.talks.len()));
         let mut talk = Talk { lineage: self.talks.len(), ..Talk::new(client) };
@@ -466,9 +489,14 @@ impl World {
         let new = self.talks.len() - 1;
         self.turn(new, random)?;
         // What was taken out of the history before it was taken along stays out.
-        let sent = self.talks[new].sent.as_ref().map(|(sent, _)| words::count(&text(sent))).unwrap_or_default();
+        let left = self.talks[new].sent.as_ref().map(|(sent, _)| text(sent)).unwrap_or_default();
+        let sent = words::count(&left);
+        // The newest message stays where the model would have nothing to answer.
+        let is_asked = check::explain(self, new)?.repairs.iter().any(|repair| repair.rule == "X2");
+        let asked = if is_asked { self.newest(new) } else { words::Counts::new() };
+        let covered: BTreeSet<u64> = covered.into_iter().filter(|word| !asked.contains_key(word)).collect();
         match covered.iter().find(|word| self.words.kind(**word) != Kind::Around && sent.contains_key(word)) {
-            Some(word) => Err(format!("~{word}~ was taken out, and is back in {what}")),
+            Some(word) => Err(format!("~{word}~ was taken out, and is back in {what}\n{left}")),
             None => Ok(()),
         }
     }

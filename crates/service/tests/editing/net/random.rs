@@ -5,6 +5,7 @@ use super::golden;
 use super::trace::Trace;
 use crate::steps;
 use crate::world::World;
+use ctx_core::WireId;
 use testkit::is_long;
 
 /// Sequences in one line of the net.
@@ -26,7 +27,7 @@ fn random_sequences_leave_the_same_bodies() {
 
 fn sequence(seed: u64, mut trace: Trace) -> Trace {
     trace.text("sequence", seed.to_string());
-    let mut world = World::new(seed);
+    let mut world = World::new(WireId::Anthropic, seed);
     trace.hide(&world.home(), "HOME");
     world.trace = Some(trace);
     for step in steps(seed) {
