@@ -24,7 +24,6 @@ const NAMES: &[&str] = &[
 const EXCEPTIONS: &[(&str, &str)] = &[
     // Commands that people copy: `ctx run -- claude`, `ctx install codex`. Any agent would do; these are known.
     ("api/src/codes/shell.rs", "codex"),
-    ("cli/src/arguments.rs", "claude"),
     ("cli/src/client/find.rs", "claude"),
     ("cli/src/commands/conversations.rs", "claude"),
     ("cli/src/commands/doctor/checks.rs", "claude"),
@@ -42,7 +41,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cli/src/commands/uninstall.rs", "codex"),
     ("cli/src/help.rs", "claude"),
     ("cli/src/help.rs", "codex"),
-    ("server/src/mcp/own.rs", "claude"),
     ("service/src/view/mod.rs", "claude"),
     // A command for one agent's status line.
     ("cli/src/commands/status_line.rs", "claude"),
