@@ -269,11 +269,16 @@ pub fn side(world: &World, at: usize, sent: &[u8]) -> Outcome {
         }
     }
     // What stays only while a paused answer is continued goes with the next question.
-    if explain(world, at)?.repairs.iter().any(|repair| repair.rule == "A44") {
+    let repairs = explain(world, at)?.repairs;
+    if repairs.iter().any(|repair| repair.rule == "A44") {
         return Ok(());
     }
+    // So does the newest message, where it stays only because the model has to answer it.
+    let is_asked = repairs.iter().any(|repair| repair.rule == "X2");
+    let asked = if is_asked { world.newest(at) } else { Counts::new() };
     // Not what was cut off: the client has not taken it into its history.
-    for &word in expected.sent.keys().filter(|word| mine.contains_key(word) && !made.contains(word)) {
+    let own = |word: &u64| mine.contains_key(word) && !made.contains(word) && !asked.contains_key(word);
+    for &word in expected.sent.keys().filter(|word| own(word)) {
         let plain = world.words.kind(word) == Kind::Said && world.words.tool(word).is_none();
         if plain && !there.contains_key(&word) {
             return Err(format!("~{word}~ is not sent aside\n{}", text(sent)));

@@ -491,9 +491,9 @@ impl World {
         // What was taken out of the history before it was taken along stays out.
         let left = self.talks[new].sent.as_ref().map(|(sent, _)| text(sent)).unwrap_or_default();
         let sent = words::count(&left);
-        // The newest message stays where the model would have nothing to answer.
-        let is_asked = check::explain(self, new)?.repairs.iter().any(|repair| repair.rule == "X2");
-        let asked = if is_asked { self.newest(new) } else { words::Counts::new() };
+        // Except on Anthropic, the newest message stays where the model would have nothing to answer.
+        let is_anthropic = self.talks[new].client.manner.wire == WireId::Anthropic;
+        let asked = if is_anthropic { words::Counts::new() } else { self.newest(new) };
         let covered: BTreeSet<u64> = covered.into_iter().filter(|word| !asked.contains_key(word)).collect();
         match covered.iter().find(|word| self.words.kind(**word) != Kind::Around && sent.contains_key(word)) {
             Some(word) => Err(format!("~{word}~ was taken out, and is back in {what}\n{left}")),
