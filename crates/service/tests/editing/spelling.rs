@@ -38,7 +38,7 @@ impl Manner {
         let tools: Vec<Value> = tools.iter().map(|tool| self.tool(tool)).collect();
         let history = self.messages(messages);
         match self.wire {
-            WireId::Anthropic => Value::Null,
+            WireId::Anthropic | WireId::Custom => Value::Null,
             WireId::OpenaiChat => {
                 let lead = system.iter().map(|text| json!({"role": "system", "content": text}));
                 let messages: Vec<Value> = lead.chain(history).collect();
@@ -82,7 +82,7 @@ impl Manner {
         let mut out = Vec::new();
         for message in messages {
             match self.wire {
-                WireId::Anthropic => {}
+                WireId::Anthropic | WireId::Custom => {}
                 WireId::OpenaiChat => self.chat(message, &mut out),
                 WireId::OpenaiResponses => out.extend(self.items(message)),
                 WireId::Gemini => {
@@ -262,7 +262,7 @@ impl Manner {
     pub fn stream(self, blocks: &[Value], prompt: u64) -> Vec<u8> {
         let calls = blocks.iter().any(|block| block["type"] == "tool_use");
         let events: Vec<Value> = match self.wire {
-            WireId::Anthropic => {
+            WireId::Anthropic | WireId::Custom => {
                 return answers::stream(blocks, prompt, if calls { "tool_use" } else { "end_turn" });
             }
             WireId::OpenaiChat => {
@@ -313,7 +313,7 @@ impl Manner {
     pub fn judge(self, sent: &str, own: &str) -> Result<(), String> {
         let value = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| format!("no JSON: {error}"));
         match self.wire {
-            WireId::Anthropic => return Ok(()),
+            WireId::Anthropic | WireId::Custom => return Ok(()),
             WireId::OpenaiChat => chat::judge(sent)?,
             WireId::OpenaiResponses => responses::judge(&value(sent)?, &value(own)?)?,
             WireId::Gemini => {
