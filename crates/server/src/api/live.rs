@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -28,6 +29,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::Api;
 use super::read::{asked, bad_request};
 use crate::local::ControlError;
+use crate::team::Permit;
 
 /// Records per page: all that a reader holds in memory.
 const PAGE: usize = 64;
@@ -103,6 +105,7 @@ pub async fn events(
     api: Api,
     query: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
+    permit: Option<Extension<Permit>>,
 ) -> Result<impl IntoResponse, ControlError> {
     let After { after, streaming, brief } = asked(query)?;
     let after = after.map(|after| {
@@ -135,7 +138,9 @@ pub async fn events(
     let (send, receive) = mpsc::channel(1);
     let _ = send.try_send(first.into());
     let growing = streaming.then(|| growing(&service));
-    tokio::spawn(tell(Reader { _api: Some(api), service, epoch, brief }, at, newest, growing, send));
+    let permit = permit.map(|Extension(permit)| permit);
+    let reader = Reader { _api: Some(api), service, epoch, brief, permit, keep_alive: KEEP_ALIVE };
+    tokio::spawn(tell(reader, at, newest, growing, send));
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     Ok((head, Body::new(Stream(receive))))
 }
@@ -202,9 +207,20 @@ struct Reader {
     service: Arc<Service>,
     epoch: u64,
     brief: bool,
+    /// In a team.
+    permit: Option<Permit>,
+    keep_alive: Duration,
 }
 
-/// Sends everything stored after a number, then new events, until the reader disconnects.
+impl Reader {
+    /// Whether the reader may still listen: its key or session may have ended.
+    fn is_admitted(&self) -> bool {
+        self.permit.as_ref().is_none_or(Permit::is_valid)
+    }
+}
+
+/// Sends everything stored after a number, then new events, until the reader disconnects or loses its
+/// permit.
 async fn tell(
     reader: Reader,
     mut at: Position,
@@ -212,16 +228,16 @@ async fn tell(
     mut growing: Option<GrowingReplies>,
     send: mpsc::Sender<Bytes>,
 ) {
-    let mut beats = interval(KEEP_ALIVE);
+    let mut beats = interval(reader.keep_alive);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     beats.reset();
     loop {
-        let reader = reader.clone();
-        let read = tokio::task::spawn_blocking(move || page(&reader, at)).await;
+        let own = reader.clone();
+        let read = tokio::task::spawn_blocking(move || page(&own, at)).await;
         // The reader reconnects and then gets the reason.
         let Ok(Ok(page)) = read else { return };
         at = page.end;
-        if !page.lines.is_empty() && send.send(page.lines.into()).await.is_err() {
+        if !reader.is_admitted() || (!page.lines.is_empty() && send.send(page.lines.into()).await.is_err()) {
             return;
         }
         if page.count == PAGE {
@@ -235,7 +251,7 @@ async fn tell(
                 // Keeps the connection alive.
                 _ = beats.tick() => Bytes::from_static(b": still here\n\n"),
             };
-            if send.send(line).await.is_err() {
+            if !reader.is_admitted() || send.send(line).await.is_err() {
                 return;
             }
         }

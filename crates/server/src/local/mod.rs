@@ -32,7 +32,7 @@ use crate::auth::{Auth, Caller, Holder, PagePass, Refusal, Session};
 use crate::listen::Stage;
 use crate::reply::Reply;
 use crate::team::key::control_key;
-use crate::team::{Desk, KeyEnd, KeyRefusal, Team, scope};
+use crate::team::{Desk, KeyEnd, KeyRefusal, Permit, Team, scope};
 
 /// The place of the control API.
 const CONTROL: &str = "/control/v1";
@@ -103,7 +103,7 @@ impl LocalPaths {
     }
 
     /// The routes for the caller: of the person whose key the request has, or of the operator. The request remembers the
-    /// scopes of the key.
+    /// scopes of the key, and what a long stream needs to stay open.
     async fn admit(&self, head: &mut Parts) -> Result<Admission, Response<Body>> {
         let path = head.uri.path().strip_prefix(CONTROL).unwrap_or_default();
         let (needed, ended) = (scope::needed(&head.method, path), scope::ended_key(&head.method, path));
@@ -128,6 +128,7 @@ impl LocalPaths {
         }
         head.extensions.insert(identity.scopes);
         head.extensions.insert(KeyEnd(identity.expires_at));
+        head.extensions.insert(Permit::of_request(team.registry(), &identity));
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
     }
@@ -142,6 +143,7 @@ impl LocalPaths {
         let (identity, team) = match (&session.holder, &self.team) {
             (Holder::Operator, None) => return Ok((self.router.clone(), None)),
             (Holder::Operator, Some(team)) if !team.registry().state().is_ended(&session.id) => {
+                head.extensions.insert(Permit::of_session(team.registry(), session));
                 return Ok((self.router.clone(), None));
             }
             (Holder::Operator, Some(_)) => return Err(control::keyless(KeyRefusal::Missing)),
@@ -152,6 +154,7 @@ impl LocalPaths {
         let identity = identity.map_err(control::keyless)?;
         head.extensions.insert(identity.scopes);
         head.extensions.insert(KeyEnd(identity.expires_at));
+        head.extensions.insert(Permit::of_session(team.registry(), session));
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
     }

@@ -12,7 +12,7 @@ use http::uri::PathAndQuery;
 use super::Proxy;
 use super::errors::Failure;
 use crate::team::key::{has_token, without_key};
-use crate::team::{Credential, Desk, KeyPlace, Team, scope, without};
+use crate::team::{Credential, Desk, KeyPlace, Permit, Team, scope, without};
 
 /// The person of a request.
 pub(super) struct AdmittedPerson {
@@ -45,6 +45,11 @@ impl Proxy {
 }
 
 impl AdmittedPerson {
+    /// For a socket, which may outlive the key.
+    pub(super) fn permit(&self) -> Permit {
+        Permit::of_request(self.team.registry(), &self.identity)
+    }
+
     /// Removes the key, and gives the request the credential for its upstream.
     pub(super) fn equip(&self, (upstream, path): (&str, &PathAndQuery), head: &mut Parts) -> Result<(), Failure> {
         let mut headers = std::mem::take(&mut head.headers);

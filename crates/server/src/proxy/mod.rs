@@ -29,6 +29,7 @@ use http::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper::body::Incoming;
 use hyper::ext::ReasonPhrase;
 
+use self::admit::AdmittedPerson;
 use self::answer::Answer;
 pub(crate) use self::body::AnswerBody;
 use self::body::{RequestBody, Shape};
@@ -93,7 +94,9 @@ impl Proxy {
         if is_websocket(&head.headers)
             && let Some((wire, _)) = ctx_wire::route("POST", path.path())
         {
-            return Box::pin(self.open_socket(upstream, (wire, observer.clone()), (head, path), incoming)).await;
+            let permit = admitted.as_ref().map(AdmittedPerson::permit);
+            let seen = (wire, observer.clone(), permit);
+            return Box::pin(self.open_socket(upstream, seen, (head, path), incoming)).await;
         }
 
         // Let the observer decide whether it watches. From here on, its two halves travel with the bodies, and learn

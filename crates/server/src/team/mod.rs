@@ -9,6 +9,7 @@ pub(crate) mod guest;
 mod idle;
 pub(crate) mod key;
 mod logins;
+mod permit;
 pub(crate) mod scope;
 mod token;
 
@@ -29,6 +30,7 @@ pub use self::credentials::{GatewayKey, UpstreamCredentials};
 pub(crate) use self::credentials::{NoCredential, without};
 pub(crate) use self::key::{KeyPlace, key_of};
 pub(crate) use self::logins::{INTERVAL as LOGIN_INTERVAL, LoginLimits};
+pub(crate) use self::permit::Permit;
 pub(crate) use self::token::Credential;
 use crate::api::{self, Api, Surroundings};
 use crate::helper::retitle;

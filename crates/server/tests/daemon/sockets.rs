@@ -2,7 +2,7 @@
 //! continues an answer is completed with what the socket carried before.
 
 mod circumstances;
-mod ends;
+pub mod ends;
 #[path = "../../../service/tests/support/stores.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod stores;

@@ -1,5 +1,8 @@
 use super::*;
+use std::collections::BTreeSet;
+
 use ctx_store::{MemoryStore, NewRecord, Step, Store};
+use ctx_team::{Actor, Identity, Registry, Role, State};
 
 fn known(epoch: Option<u64>, seq: u64) -> Option<Option<Id>> {
     Some(Some(Id { epoch, seq }))
@@ -56,7 +59,7 @@ async fn a_reader_that_does_not_read_holds_a_page_and_misses_nothing_later() {
     let service = Arc::new(Service::open(store.clone()).expect("a service"));
     let (told, newest) = watch::channel(0);
     let (send, mut receive) = mpsc::channel(1);
-    let reader = Reader { _api: None, service, epoch: 7, brief: false };
+    let reader = Reader { _api: None, service, epoch: 7, brief: false, permit: None, keep_alive: KEEP_ALIVE };
     let teller = tokio::spawn(tell(reader, Position::Number(100), newest, None, send));
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(receive.len() <= 1 && !teller.is_finished());
@@ -79,4 +82,24 @@ async fn a_reader_that_does_not_read_holds_a_page_and_misses_nothing_later() {
     drop(receive);
     teller.await.expect("the end");
     assert!(told.send(0).is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn an_idle_stream_ends_when_its_person_is_removed() {
+    let registry = Arc::new(Registry::open(Arc::new(MemoryStore::new())).expect("a registry"));
+    let actor = Actor::OPERATOR;
+    let add = |state: &State| Ok((state.add_person(&actor, "anna", Role::Member, BTreeSet::new())?, ()));
+    registry.change(&actor, add).expect("added");
+    let identity = Identity::without_key(registry.state().person(1).expect("anna").clone());
+    let permit = Some(Permit::of_request(&registry, &identity));
+    let service = Arc::new(Service::open(store_of(0)).expect("a service"));
+    let (_told, newest) = watch::channel(0);
+    let (send, mut receive) = mpsc::channel(1);
+    let reader = Reader { _api: None, service, epoch: 7, brief: false, permit, keep_alive: Duration::from_millis(10) };
+    let teller = tokio::spawn(tell(reader, Position::Number(0), newest, None, send));
+    assert_eq!(receive.recv().await.as_deref(), Some(&b": still here\n\n"[..]));
+    registry.change(&actor, |state| Ok((state.remove_person(&actor, "anna")?, ()))).expect("removed");
+    let ended = async { while receive.recv().await.is_some() {} };
+    tokio::time::timeout(Duration::from_secs(10), ended).await.expect("the stream ends");
+    teller.await.expect("the end");
 }

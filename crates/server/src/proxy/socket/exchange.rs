@@ -16,12 +16,15 @@ use super::history::{Answers, History};
 use crate::proxy::errors::Failure;
 use crate::proxy::eyes;
 use crate::proxy::hold::asking_to_drop;
+use crate::team::Permit;
 use crate::watch::{Ending, Observer, RequestHead, RequestTap, ResponseTap};
 use bytes::Bytes;
 
 /// The requests and answers of one socket.
 pub(super) struct Exchanges {
     observer: Arc<dyn Observer>,
+    /// In a team.
+    permit: Option<Permit>,
     wire: &'static dyn Wire,
     socket: &'static dyn Socket,
     uri: Uri,
@@ -82,12 +85,17 @@ impl RunningRequest {
 
 impl Exchanges {
     pub(super) fn new(
-        observer: Arc<dyn Observer>,
+        (observer, permit): (Arc<dyn Observer>, Option<Permit>),
         (wire, socket): (&'static dyn Wire, &'static dyn Socket),
         uri: Uri,
         headers: HeaderMap,
     ) -> Exchanges {
-        Exchanges { observer, wire, socket, uri, headers, state: Mutex::default() }
+        Exchanges { observer, permit, wire, socket, uri, headers, state: Mutex::default() }
+    }
+
+    /// Whether the client may still send: the key that opened the socket may have ended.
+    pub(super) fn is_admitted(&self) -> bool {
+        self.permit.as_ref().is_none_or(Permit::is_valid)
     }
 
     /// Decides about a client's message. A request becomes the running one.

@@ -24,6 +24,7 @@ use super::body::{AnswerBody, RequestBody};
 use super::errors::Failure;
 use super::upstream::Upstream;
 use super::{Proxy, failure, hand_back, headers, readdress};
+use crate::team::Permit;
 use crate::watch::{Observer, RequestTap, ResponseTap};
 
 /// The longest message; longer requests are refused over HTTP too, if their conversation is edited.
@@ -34,14 +35,14 @@ impl Proxy {
     pub(super) async fn open_socket(
         &self,
         upstream: &Upstream,
-        (wire, observer): (&'static dyn Wire, Arc<dyn Observer>),
+        (wire, observer, permit): (&'static dyn Wire, Arc<dyn Observer>, Option<Permit>),
         (mut head, path): (Parts, PathAndQuery),
         incoming: Incoming,
     ) -> Result<Response<AnswerBody>, Failure> {
         let target = upstream.target();
         let Some(socket) = wire.socket().filter(|_| target.websocket) else { return Err(Failure::Upgrade) };
         let client = head.extensions.remove::<OnUpgrade>();
-        let exchanges = Exchanges::new(observer, (wire, socket), head.uri.clone(), head.headers.clone());
+        let exchanges = Exchanges::new((observer, permit), (wire, socket), head.uri.clone(), head.headers.clone());
         head.uri = readdress(path, target.url.base_path());
         head.headers = headers::upgrading(headers::outgoing(head.headers, &target.host, &self.auth));
         let body = RequestBody::new(incoming, RequestTap::new(None), self.body_idle_timeout);

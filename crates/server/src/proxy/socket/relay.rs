@@ -101,7 +101,8 @@ pub(super) async fn relay<C, P>(
         ended = forth(&mut from_client, ends, exchanges, &last) => ended.map_err(|error| (Ending::Cancelled, error)),
         ended = back(&mut from_provider, ends, exchanges, &last) => ended.map_err(|error| (Ending::Cut, error)),
         () = last.silence(idle) => {
-            let _ = timeout(LINGER, close_idle(ends)).await;
+            // A client opens another one for its next request.
+            close(ends, CloseCode::Away, "the socket was idle").await;
             Ok(Ending::Cut)
         }
     };
@@ -114,22 +115,23 @@ pub(super) async fn relay<C, P>(
     let _ = timeout(LINGER, rest).await;
 }
 
-/// Closes both ends of a silent socket. A client opens another one for its next request.
-async fn close_idle<C, P>((to_client, to_provider): (&Side<C>, &Side<P>))
+/// Closes both ends for this reason.
+async fn close<C, P>((to_client, to_provider): (&Side<C>, &Side<P>), code: CloseCode, reason: &'static str)
 where
     C: AsyncRead + AsyncWrite + Unpin,
     P: AsyncRead + AsyncWrite + Unpin,
 {
-    let frame = || Message::Close(Some(CloseFrame { code: CloseCode::Away, reason: "the socket was idle".into() }));
+    let frame = || Message::Close(Some(CloseFrame { code, reason: reason.into() }));
     // An end that is gone needs no farewell.
-    let _ = tokio::join!(to_client.send(frame()), to_provider.send(frame()));
+    let farewells = async { tokio::join!(to_client.send(frame()), to_provider.send(frame())) };
+    let _ = timeout(LINGER, farewells).await;
 }
 
 async fn drain<S: AsyncRead + AsyncWrite + Unpin>(from: &mut SplitStream<WebSocketStream<S>>) {
     while let Some(Ok(_)) = from.next().await {}
 }
 
-/// Passes the client's messages. Returns when the client closes the socket.
+/// Passes the client's messages. Returns when the client closes the socket, or may no longer use it.
 async fn forth<C, P>(
     from: &mut SplitStream<WebSocketStream<C>>,
     (to_client, to_provider): (&Side<C>, &Side<P>),
@@ -151,6 +153,10 @@ where
                 return Err(error);
             }
         };
+        if !message.is_close() && !exchanges.is_admitted() {
+            close((to_client, to_provider), CloseCode::Policy, "the key or account is no longer valid").await;
+            return Ok(Ending::Cancelled);
+        }
         let verdict = match &message {
             Message::Text(text) => exchanges.ask(text).await,
             Message::Binary(_) => exchanges.unreadable(),

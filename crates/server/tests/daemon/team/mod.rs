@@ -8,6 +8,7 @@ mod oidc;
 mod ownership;
 mod page;
 mod retention;
+mod revoking;
 pub mod scene;
 mod scopes;
 mod spending;
