@@ -20,7 +20,7 @@ use ctx_team::{
 use super::Api;
 use super::read::{Answer, asked, bad_request, understood};
 use crate::local::ControlError;
-use crate::team::{Seat, Team};
+use crate::team::{Note, Seat, Team};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// The default number of entries of the audit log.
@@ -87,13 +87,7 @@ impl Api {
     /// Enters an export or a purge into the audit log, behind the answer.
     pub fn note_taken(&self, action: &'static str, conversations: u64) {
         let Ok((seat, team)) = self.seat() else { return };
-        let (actor, owner, registry) = (seat.actor(), seat.person(), team.registry().clone());
-        tokio::task::spawn_blocking(move || {
-            let event = Event::Taken { owner, action: action.to_owned(), conversations };
-            if let Err(error) = registry.change(&actor, |_| Ok((event.clone(), ()))) {
-                tracing::warn!(%error, action, "could not be entered into the audit log");
-            }
-        });
+        team.note(seat.actor(), Note::Taken { owner: seat.person(), action }, conversations);
     }
 }
 

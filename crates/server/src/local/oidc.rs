@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ctx_team::oidc::{FLOW_LIFETIME, Flow, ReturnedCode, Subject};
-use ctx_team::{Event, Identity, TeamError};
+use ctx_team::{Identity, TeamError};
 use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
 
+use super::sign_in::TOO_OFTEN;
 use super::{LocalPaths, page};
 use crate::auth::{FLOW, Holder};
 use crate::oidc::{Oidc, RETURN, TokenTrouble, seconds};
-use crate::team::Team;
+use crate::team::{Note, Team};
 
 /// The ways to sign in, for the page.
 const WAYS: &str = "/ui/sign-in/ways";
@@ -108,11 +109,14 @@ impl LocalPaths {
             }
         })?;
         let identity = self.admit_subject(team, oidc, subject).await?;
+        if !team.login_limits().may_sign_in(identity.person.id) {
+            let words = format!("{TOO_OFTEN} Wait a minute, then try again. Open sessions stay valid.");
+            return Err(refused(StatusCode::TOO_MANY_REQUESTS, &words));
+        }
         let until = seconds() + oidc.settings().session.as_secs();
         let holder = Holder::Person { id: identity.person.id, until };
         let login = self.auth.log_in(&holder).ok_or_else(|| Box::new(page::no_session()))?;
-        let event = Event::SignedIn { person: identity.person.id, with: "the identity provider".to_owned() };
-        self.enter(team, identity.actor(), event);
+        team.note(identity.actor(), Note::SignedIn { with: "the identity provider".to_owned() }, 1);
         let mut response = page::moved(&format!("/ui/?key={}", login.page_key));
         for cookie in self.auth.set_cookies(head, &login) {
             response.headers_mut().append(header::SET_COOKIE, cookie);

@@ -4,7 +4,7 @@
 use axum::body::{Body, to_bytes};
 use axum::response::IntoResponse;
 use ctx_core::ErrorCode;
-use ctx_team::{Actor, Event, Scopes};
+use ctx_team::{Actor, Event, Scopes, TeamError};
 use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
@@ -14,10 +14,11 @@ use serde_json::json;
 
 use super::{ControlError, LocalPaths, NO_SNIFF, control, json};
 use crate::auth::{Caller, Holder, Session};
-use crate::team::{Team, scope};
+use crate::team::{Note, Team, scope};
 
 const SIGN_IN: &str = "/ui/sign-in";
 const SIGN_OUT: &str = "/ui/sign-out";
+pub(super) const TOO_OFTEN: &str = "You signed in too often within a minute.";
 /// A key has 69 characters.
 const LARGEST: usize = 4096;
 
@@ -48,25 +49,16 @@ impl LocalPaths {
         let body = to_bytes(Body::new(body), LARGEST).await.map_err(|_| unreadable())?;
         let SignIn { key } = serde_json::from_slice(&body).map_err(|_| unreadable())?;
         let identity = team.recognise(Some(key.trim().as_bytes()), scope::SIGN_IN).map_err(control::keyless)?;
+        if !team.login_limits().may_sign_in(identity.person.id) {
+            return Err(too_often());
+        }
         let login = self.auth.log_in(&Holder::Key(identity.key.clone())).ok_or_else(no_session)?;
-        let actor = identity.actor();
-        let event = Event::SignedIn { person: actor.id, with: format!("key {}", identity.key) };
-        self.enter(team, actor, event);
+        team.note(identity.actor(), Note::SignedIn { with: format!("key {}", identity.key) }, 1);
         let mut response = json(StatusCode::OK, &json!({ "page_key": login.page_key }));
         for cookie in self.auth.set_cookies(head, &login) {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         Ok(response)
-    }
-
-    /// Enters a sign-in into the audit log, behind the answer: people sign in while the database is away, too.
-    pub(super) fn enter(&self, team: &Team, actor: Actor, event: Event) {
-        let registry = team.registry().clone();
-        self.runtime.spawn_blocking(move || {
-            if let Err(error) = registry.change(&actor, |_| Ok((event.clone(), ()))) {
-                tracing::warn!(%error, "could not enter a sign-in into the audit log");
-            }
-        });
     }
 
     /// The browser forgets its session in any case. If the log cannot be written, a copy of it would stay valid, and the
@@ -98,9 +90,16 @@ impl LocalPaths {
             // A session whose key or person is gone has ended already.
             Some(Err(_)) => return Ok(()),
         };
-        let (registry, person) = (team.registry().clone(), actor.id);
-        let event = Event::SignedOut { person, session: session.id };
-        let ended = self.runtime.spawn_blocking(move || registry.change(&actor, |_| Ok((event.clone(), ())))).await;
+        let registry = team.registry().clone();
+        let end = move || {
+            let ended = registry.change(&actor, |state| match state.is_ended(&session.id) {
+                true => Err(ended_already()),
+                false => Ok((Event::SignedOut { person: actor.id, session: session.id.clone() }, ())),
+            });
+            // Of many requests at once, one writes.
+            if registry.state().is_ended(&session.id) { Ok(()) } else { ended.map(|_| ()) }
+        };
+        let ended = self.runtime.spawn_blocking(end).await;
         let failed =
             |_| ControlError::new(ErrorCode::Internal, "The daemon failed; this is a bug.", "Please report it.");
         ended.map_err(failed)??;
@@ -111,6 +110,16 @@ impl LocalPaths {
 fn unreadable() -> Response<Body> {
     let hint = "Send {\"key\": \"ctxk_…\"} as JSON.";
     ControlError::new(ErrorCode::BadRequest, "This is no sign-in.", hint).into_response()
+}
+
+fn ended_already() -> TeamError {
+    let (message, hint) = ("The session has ended already.".to_owned(), "Sign in again.".to_owned());
+    TeamError::Refused { code: ErrorCode::KeyNeeded, message, hint }
+}
+
+fn too_often() -> Response<Body> {
+    ControlError::new(ErrorCode::TooOften, TOO_OFTEN, "Wait a minute, then try again. Open sessions stay valid.")
+        .into_response()
 }
 
 fn no_session() -> Response<Body> {

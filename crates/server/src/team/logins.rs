@@ -1,5 +1,5 @@
-//! Limits for machines that ask to sign in. Anyone may ask, so everything that is not a decision of a person is limited,
-//! by each daemon for itself.
+//! Limits for machines that ask to sign in, and for people who sign in on the page. Anyone may ask for a machine, so
+//! everything that is not a decision of a person is limited, by each daemon for itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -17,12 +17,15 @@ const MOST_ASKED: usize = 30;
 const MOST_POLLS: usize = 600;
 /// Wrong codes of a person in a minute.
 const MOST_WRONG: usize = 10;
+/// Sign-ins of a person on the page in a minute.
+const MOST_SIGN_INS: usize = 20;
 
 #[derive(Default)]
 pub(crate) struct LoginLimits {
     asked: Limiter,
     polls: Limiter,
     wrong: Limiter,
+    sign_ins: Limiter,
     /// When each machine asked last, by its secret's beginning.
     polled: Mutex<HashMap<String, Instant>>,
 }
@@ -43,6 +46,11 @@ impl LoginLimits {
         polled.retain(|_, at| now.duration_since(*at) < INTERVAL - TOLERANCE);
         let name: String = secret.chars().take(16).collect();
         polled.insert(name, now).is_none() && self.polls.take(0, MOST_POLLS, now)
+    }
+
+    /// Whether a person may sign in on the page once more.
+    pub(crate) fn may_sign_in(&self, person: u32) -> bool {
+        self.sign_ins.take(person, MOST_SIGN_INS, Instant::now())
     }
 
     /// Whether a person may try a code: not after many wrong ones.

@@ -9,6 +9,7 @@ pub(crate) mod guest;
 mod idle;
 pub(crate) mod key;
 mod logins;
+mod notes;
 mod permit;
 pub(crate) mod scope;
 mod token;
@@ -30,6 +31,8 @@ pub use self::credentials::{GatewayKey, UpstreamCredentials};
 pub(crate) use self::credentials::{NoCredential, without};
 pub(crate) use self::key::{KeyPlace, key_of};
 pub(crate) use self::logins::{INTERVAL as LOGIN_INTERVAL, LoginLimits};
+use self::notes::AuditNotes;
+pub(crate) use self::notes::Note;
 pub(crate) use self::permit::Permit;
 pub(crate) use self::token::Credential;
 use crate::api::{self, Api, Surroundings};
@@ -111,6 +114,7 @@ pub(crate) struct Team {
     open: Arc<dyn OpenService>,
     credentials: UpstreamCredentials,
     login_limits: LoginLimits,
+    notes: Arc<AuditNotes>,
     oidc: Option<Arc<Oidc>>,
     around: Surroundings,
     desks: RwLock<HashMap<u32, Arc<Desk>>>,
@@ -153,6 +157,7 @@ impl Team {
             open,
             credentials,
             login_limits: LoginLimits::default(),
+            notes: Arc::default(),
             oidc,
             around,
             desks: RwLock::default(),
@@ -180,6 +185,11 @@ impl Team {
 
     pub(crate) fn login_limits(&self) -> &LoginLimits {
         &self.login_limits
+    }
+
+    /// Enters `count` of these into the audit log, behind the answer.
+    pub(crate) fn note(&self, by: Actor, note: Note, count: u64) {
+        self.notes.enter((&self.registry, &self.runtime), by, note, count);
     }
 
     /// The identity provider, if there is one.

@@ -134,3 +134,31 @@ async fn nobody_is_signed_in_with_a_wrong_key_or_from_another_page() {
     let page = browse(&team, "GET", "/ui/", "Sec-Fetch-Site: cross-site\r\n", "").await;
     assert_eq!(status(&page), 200, "{page}");
 }
+
+#[tokio::test]
+async fn signing_in_again_and_again_is_limited_and_leaves_one_entry_a_minute() {
+    let (team, id) = Team::sharing().await;
+    for _ in 0..20 {
+        assert_eq!(status(&sign_in(&team, team.key("dora")).await), 200);
+    }
+    for _ in 0..5 {
+        let answer = sign_in(&team, team.key("dora")).await;
+        assert!(status(&answer) == 429 && answer.contains("too-often") && !answer.contains("set-cookie"), "{answer}");
+    }
+    assert_eq!(status(&sign_in(&team, team.key("anna")).await), 200, "others are not concerned");
+    for _ in 0..10 {
+        team.call(&team.bearer("anna"), "GET", &format!("conversations/{id}/export"), "").await;
+    }
+    // Entered behind the answers, in any order.
+    for _ in 0..100 {
+        let audit = team.get("adam", "audit").await.to_string();
+        if audit.contains("dora with key") && audit.contains("anna with key") && audit.contains("exported 1 of anna") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let audit = team.get("adam", "audit").await.to_string();
+    for what in ["dora with key", "anna with key", "exported 1 of anna"] {
+        assert_eq!(audit.matches(what).count(), 1, "{what}: {audit}");
+    }
+}
