@@ -1,7 +1,7 @@
 //! Limits for machines that ask to sign in, and for people who sign in on the page. Anyone may ask for a machine, so
 //! everything that is not a decision of a person is limited, by each daemon for itself.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,33 @@ pub(crate) struct LoginLimits {
     polls: Limiter,
     wrong: Limiter,
     sign_ins: Limiter,
-    /// When each machine asked last, by its secret's beginning.
-    polled: Mutex<HashMap<String, Instant>>,
+    polled: Mutex<Polled>,
+}
+
+/// The machines that asked a moment ago.
+#[derive(Default)]
+struct Polled {
+    /// By the beginning of their secrets.
+    machines: HashSet<String>,
+    /// With the time, oldest first.
+    order: VecDeque<(Instant, String)>,
+}
+
+impl Polled {
+    /// Remembers a machine; false if it is remembered already.
+    fn put(&mut self, secret: &str, now: Instant) -> bool {
+        while self.order.front().is_some_and(|(at, _)| now.duration_since(*at) >= INTERVAL - TOLERANCE) {
+            if let Some((_, name)) = self.order.pop_front() {
+                self.machines.remove(&name);
+            }
+        }
+        let name: String = secret.chars().take(16).collect();
+        let is_new = self.machines.insert(name.clone());
+        if is_new {
+            self.order.push_back((now, name));
+        }
+        is_new
+    }
 }
 
 impl LoginLimits {
@@ -41,11 +66,14 @@ impl LoginLimits {
         self.may_poll_at(secret, Instant::now())
     }
 
+    /// Anyone may send any number of invented secrets, so the limit for all of them comes first: beyond it, nothing is
+    /// remembered.
     fn may_poll_at(&self, secret: &str, now: Instant) -> bool {
+        if self.polls.count(0, now) >= MOST_POLLS {
+            return false;
+        }
         let mut polled = self.polled.lock().unwrap_or_else(PoisonError::into_inner);
-        polled.retain(|_, at| now.duration_since(*at) < INTERVAL - TOLERANCE);
-        let name: String = secret.chars().take(16).collect();
-        polled.insert(name, now).is_none() && self.polls.take(0, MOST_POLLS, now)
+        polled.put(secret, now) && self.polls.take(0, MOST_POLLS, now)
     }
 
     /// Whether a person may sign in on the page once more.
@@ -71,24 +99,27 @@ struct Limiter(Mutex<HashMap<u32, VecDeque<Instant>>>);
 impl Limiter {
     /// Counts an event, unless there are `most` already.
     fn take(&self, whose: u32, most: usize, now: Instant) -> bool {
-        let is_free = self.count(whose, now) < most;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = recent(all.entry(whose).or_default(), now);
+        let is_free = times.len() < most;
         if is_free {
-            let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            times.entry(whose).or_default().push_back(now);
+            times.push_back(now);
         }
         is_free
     }
 
     fn count(&self, whose: u32, now: Instant) -> usize {
-        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        times.retain(|_, times| {
-            while times.front().is_some_and(|at| now.duration_since(*at) >= MINUTE) {
-                times.pop_front();
-            }
-            !times.is_empty()
-        });
-        times.get(&whose).map_or(0, VecDeque::len)
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get_mut(&whose).map_or(0, |times| recent(times, now).len())
     }
+}
+
+/// Without those that are older than a minute.
+fn recent(times: &mut VecDeque<Instant>, now: Instant) -> &mut VecDeque<Instant> {
+    while times.front().is_some_and(|at| now.duration_since(*at) >= MINUTE) {
+        times.pop_front();
+    }
+    times
 }
 
 #[cfg(test)]
@@ -111,5 +142,18 @@ mod tests {
         assert!(limits.may_poll_at("one", now + INTERVAL * 2));
         let many = (0..2 * MOST_POLLS).filter(|number| limits.may_poll_at(&format!("{number}"), now + INTERVAL * 3));
         assert!(many.count() < MOST_POLLS);
+    }
+
+    #[test]
+    fn invented_secrets_beyond_the_limit_are_not_remembered() {
+        let (limits, now) = (LoginLimits::default(), Instant::now());
+        let passed = (0..100_000).filter(|number| limits.may_poll_at(&format!("{number}"), now));
+        assert_eq!(passed.count(), MOST_POLLS);
+        let polled = limits.polled.lock().expect("a lock");
+        assert_eq!((polled.machines.len(), polled.order.len()), (MOST_POLLS, MOST_POLLS));
+        drop(polled);
+        // Those of a while ago are forgotten.
+        assert!(limits.may_poll_at("later", now + MINUTE));
+        assert_eq!(limits.polled.lock().expect("a lock").machines.len(), 1);
     }
 }
