@@ -84,10 +84,11 @@ impl Api {
         Ok(changed.map_err(|_| failed())??)
     }
 
-    /// Enters an export or a purge into the audit log, behind the answer.
+    /// Enters an export or a purge by the caller, who may be a guest, into the audit log, behind the answer.
     pub fn note_taken(&self, action: &'static str, conversations: u64) {
         let Ok((seat, team)) = self.seat() else { return };
-        team.note(seat.actor(), Note::Taken { owner: seat.person(), action }, conversations);
+        let actor = self.1.as_ref().map_or_else(|| seat.actor(), |guest| team.seat(guest.person).actor());
+        team.note(actor, Note::Taken { owner: seat.person(), action }, conversations);
     }
 }
 

@@ -50,7 +50,7 @@ async fn lead(State(seat): State<Seat>, request: Request, next: Next) -> Respons
     let (head, body) = request.into_parts();
     let mut request = Request::new(body);
     (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (head.method, uri, head.headers);
-    request.extensions_mut().insert(Guest { name: seat.name() });
+    request.extensions_mut().insert(Guest { person: seat.person, name: seat.name() });
     let mut routes = desk.own.clone();
     match routes.call(request).await {
         Ok(response) => response,

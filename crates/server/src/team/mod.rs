@@ -197,7 +197,7 @@ impl Team {
         self.oidc.as_ref()
     }
 
-    fn seat(&self, person: u32) -> Seat {
+    pub(crate) fn seat(&self, person: u32) -> Seat {
         Seat { team: self.this.clone(), person }
     }
 
@@ -317,5 +317,6 @@ impl Seat {
 /// A person who uses the conversation of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Guest {
+    pub(crate) person: u32,
     pub(crate) name: String,
 }

@@ -105,3 +105,29 @@ async fn an_auditor_opens_a_conversation_for_a_reason_and_its_owner_is_told() {
     assert_eq!((&audit["entries"][0]["event"], &audit["entries"][0]["by"]), (&json!("opened"), &json!("eve")));
     assert_eq!(team.get("dora", "notices").await["notices"], json!([]));
 }
+
+#[tokio::test]
+async fn an_export_is_entered_under_the_name_of_the_person_who_made_it() {
+    let (team, id) = Team::sharing().await;
+    let reason = json!({"reason": "incident 42: a leaked token"});
+    team.post("eve", &format!("people/anna/conversations/{id}/open"), &reason).await;
+    for (name, conversation) in [("anna", id.clone()), ("bob", format!("anna:{id}")), ("eve", format!("anna:{id}"))] {
+        let path = format!("conversations/{conversation}/export");
+        let (status, file) = team.call(&team.bearer(name), "GET", &path, "").await;
+        assert_eq!(status, 200, "{name}: {file}");
+    }
+    let mut by = Vec::new();
+    // Exports are entered behind the answer.
+    for _ in 0..100 {
+        let audit = team.get("adam", "audit").await;
+        let entries = audit["entries"].as_array().expect("entries").iter().filter(|one| one["event"] == "taken");
+        by = entries.map(|one| (one["by"].to_string(), one["what"].to_string())).collect();
+        if by.len() == 3 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    by.sort();
+    let exported = |by: &str| (format!("\"{by}\""), "\"exported 1 of anna\"".to_owned());
+    assert_eq!(by, ["anna", "bob", "eve"].map(exported));
+}
