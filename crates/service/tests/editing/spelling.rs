@@ -322,7 +322,7 @@ impl Manner {
             }
         }
         // The reference is slow: it sees a part of them.
-        if sent.len() % 4 > 0 {
+        if !sent.len().is_multiple_of(4) {
             return Ok(());
         }
         static REFERENCE: LazyLock<Mutex<Option<ReferenceJudge>>> =

@@ -127,14 +127,14 @@ async fn another(team: &Team, first: &str, body: &str) -> String {
 }
 
 /// A conversation that begins otherwise.
-fn other_request(tools: &[&str]) -> String {
-    request_with(3, tools).replace(SECRET, "giraffe")
+fn other_request(questions: usize, tools: &[&str]) -> String {
+    request_with(questions, tools).replace(SECRET, "giraffe")
 }
 
 fn import(from: &str, ids: &[&str]) -> Value {
     let what = match ids.is_empty() {
         true => json!({"op": "import", "from": from, "edits": true}),
-        false => json!({"op": "import", "from": from, "ids": ids, "to": {"end": true}}),
+        false => json!({"op": "import", "from": from, "ids": ids, "to": {"start": true}}),
     };
     json!({"operations": [what], "author": "x"})
 }
@@ -144,12 +144,13 @@ async fn an_imported_stub_is_readable_where_it_came_to_even_without_its_source()
     let (team, id) = talking(true, Handles::default()).await;
     team.post("anna", &format!("conversations/{id}/operations"), &offload()).await;
     let (_, handle) = stub(&team, true).await;
-    let body = other_request(&["ctx_show"]);
+    let body = other_request(3, &["ctx_show"]);
     let other = another(&team, &id, &body).await;
     let path = format!("conversations/{other}/offloaded/{handle}");
     assert_eq!(team.ask("anna", "GET", &path, &json!({})).await.0, 404, "nothing of it is here yet");
     team.post("anna", &format!("conversations/{other}/operations"), &import(&id, &["t1"])).await;
-    let sent = team.talk("anna", "annas-other", &body).await.text().to_owned();
+    let next = other_request(4, &["ctx_show"]);
+    let sent = team.talk("anna", "annas-other", &next).await.text().to_owned();
     assert!(sent.contains(&format!("Read it with the tool ctx_show, id {handle}.")), "{sent}");
     assert!(!sent.contains(TOOL), "{sent}");
     team.post("anna", "purge", &json!({"conversations": [id]})).await;
@@ -189,7 +190,7 @@ async fn carried_edits_take_their_offloaded_content_along() {
 async fn a_stub_is_not_imported_where_its_agent_could_not_read_it_back() {
     let (team, id) = talking(true, Handles::default()).await;
     team.post("anna", &format!("conversations/{id}/operations"), &offload()).await;
-    let body = other_request(&["Bash"]);
+    let body = other_request(3, &["Bash"]);
     let other = another(&team, &id, &body).await;
     let path = format!("conversations/{other}/operations");
     let (status, answer) = team.ask("anna", "POST", &path, &import(&id, &["t1"])).await;
@@ -207,7 +208,7 @@ async fn nobody_imports_stubs_from_the_conversations_of_others() {
     team.post("anna", &format!("conversations/{id}/operations"), &offload()).await;
     let (_, handle) = stub(&team, true).await;
     for name in ["bob", "carl"] {
-        team.talk(name, "own", &other_request(&[TOOL])).await;
+        team.talk(name, "own", &other_request(3, &[TOOL])).await;
     }
     let import = |from: &str| import(from, &["t1"]);
     // Bob may look at the source; carl may not know that it exists.
