@@ -15,10 +15,10 @@ pub static CLIENT: Client = Client {
     // One for each of its modes.
     introductions: &[
         "Act as an expert software developer. Always use best practices when coding.",
-        "Act as an expert software developer. Take requests for changes to the supplied code.",
+        "Act as an expert software developer. Take requests for changes",
         "Act as an expert software developer who edits source code.",
         "Act as an expert software developer and make changes to source code.",
-        "Act as an expert architect engineer and provide direction to your editor engineer.",
+        "Act as an expert architect engineer and provide direction",
         "Act as an expert code analyst. Answer questions about the supplied code.",
         "Act as an expert code analyst. Understand the user's question or request",
         "You are an expert on the AI coding tool called Aider.",
