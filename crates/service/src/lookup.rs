@@ -23,12 +23,12 @@ pub struct Lookup<K, V> {
 
 #[derive(Debug)]
 struct Inside<K, V> {
-    known: Mutex<HashMap<K, Known<V>>>,
+    known: Mutex<HashMap<K, KnownValue<V>>>,
     arrived: Condvar,
 }
 
 #[derive(Debug)]
-struct Known<V> {
+struct KnownValue<V> {
     value: Option<(V, Instant)>,
     /// Since when a thread has been reading it.
     reading: Option<Instant>,
@@ -56,7 +56,7 @@ impl<K: Hash + Eq + Clone + Send + 'static, V: Clone + Send + 'static> Lookup<K,
             known
                 .retain(|_, one| one.reading.is_some() || one.value.as_ref().is_some_and(|(_, at)| now - *at < UNUSED));
         }
-        let one = known.entry(key.clone()).or_insert(Known { value: None, reading: None });
+        let one = known.entry(key.clone()).or_insert(KnownValue { value: None, reading: None });
         if let Some((value, at)) = &one.value
             && now.saturating_duration_since(*at) < fresh
         {
@@ -66,7 +66,8 @@ impl<K: Hash + Eq + Clone + Send + 'static, V: Clone + Send + 'static> Lookup<K,
             one.reading = Some(now);
         }
         let since = one.reading.unwrap_or(now);
-        let is_reading = |known: &mut HashMap<K, Known<V>>| known.get(key).is_some_and(|one| one.reading.is_some());
+        let is_reading =
+            |known: &mut HashMap<K, KnownValue<V>>| known.get(key).is_some_and(|one| one.reading.is_some());
         let left = (since + self.patience).saturating_duration_since(now);
         let waited = self.inside.arrived.wait_timeout_while(known, left, is_reading);
         let (known, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +86,7 @@ impl<K: Hash + Eq + Clone + Send + 'static, V: Clone + Send + 'static> Lookup<K,
             // After a panic the last value stays, and the next caller tries again.
             let value = panic::catch_unwind(AssertUnwindSafe(read));
             let mut known = lock(&inside.known);
-            let one = known.entry(key).or_insert(Known { value: None, reading: None });
+            let one = known.entry(key).or_insert(KnownValue { value: None, reading: None });
             one.reading = None;
             if let Ok(value) = value {
                 one.value = Some((value, Instant::now()));

@@ -17,11 +17,11 @@ const COLUMNS: usize = 24;
 
 /// Runs until it is dropped, then clears the line.
 pub struct Busy {
-    shown: Arc<Mutex<Shown>>,
+    shown: Arc<Mutex<StatusLine>>,
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-struct Shown {
+struct StatusLine {
     /// The task in progress.
     words: String,
     /// How many of how many are done, where that is known.
@@ -30,7 +30,7 @@ struct Shown {
 
 impl Busy {
     pub fn start(with: impl Into<String>) -> Self {
-        let shown = Arc::new(Mutex::new(Shown { words: with.into(), done: None }));
+        let shown = Arc::new(Mutex::new(StatusLine { words: with.into(), done: None }));
         let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         if is_dumb || !io::stderr().is_terminal() {
             return Self { shown, running: None };
@@ -69,7 +69,7 @@ impl Busy {
     }
 }
 
-impl Shown {
+impl StatusLine {
     fn line(&self, frame: char, taken: Duration) -> String {
         let (words, seconds) = (&self.words, taken.as_secs());
         match self.done {
@@ -82,7 +82,7 @@ impl Shown {
     }
 }
 
-fn guard(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+fn guard(shown: &Mutex<StatusLine>) -> MutexGuard<'_, StatusLine> {
     shown.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_drawn_where_the_total_is_known() {
-        let line = |done| Shown { words: "reading".into(), done }.line('⣾', Duration::from_secs(3));
+        let line = |done| StatusLine { words: "reading".into(), done }.line('⣾', Duration::from_secs(3));
         assert_eq!(line(None), "⣾ reading, 3 s");
         assert_eq!(line(Some((0, 0))), "⣾ reading, 3 s");
         assert_eq!(line(Some((1, 4))), "⣾ reading ██████░░░░░░░░░░░░░░░░░░ 1 of 4, 3 s");

@@ -1,7 +1,7 @@
 //! Stock Cline in a terminal, in front of a strict stand-in for OpenAI's Chat Completions: a tool loop, edits in the
 //! middle of a session, and its own compaction. Cline takes its address from its settings only, and names no session.
 
-use crate::providers::{KEY, Providers};
+use crate::providers::{KEY, Providers, has_removed};
 use crate::stage::until;
 use crate::terminal::Terminal;
 
@@ -12,11 +12,6 @@ impl Drop for Hub<'_> {
     fn drop(&mut self) {
         self.0.alone(&["hub", "stop"]);
     }
-}
-
-/// Whether a body contains the deleted turn, and the dropped result.
-fn has_removed(body: &str) -> [bool; 2] {
-    ["tangent_word", "1050"].map(|word| body.contains(word))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Stock goose, started by `ctx run`, in front of a strict stand-in for Anthropic's API: a tool loop, resumed sessions,
 //! edits in the middle of them, and its own compaction, which puts the history into a system prompt.
 
-use crate::providers::Providers;
+use crate::providers::{Providers, has_removed};
 
 const SETTINGS: [(&str, &str); 4] = [
     ("GOOSE_PROVIDER", "anthropic"),
@@ -9,11 +9,6 @@ const SETTINGS: [(&str, &str); 4] = [
     ("GOOSE_DISABLE_KEYRING", "1"),
     ("GOOSE_MODE", "auto"),
 ];
-
-/// Whether a body contains the deleted turn, and the dropped result.
-fn has_removed(body: &str) -> [bool; 2] {
-    ["tangent_word", "1050"].map(|word| body.contains(word))
-}
 
 #[test]
 fn goose_goes_on_with_an_edited_history_and_compacts_that() {

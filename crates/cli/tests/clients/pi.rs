@@ -3,15 +3,10 @@
 
 use std::io::Write;
 
-use crate::providers::Providers;
+use crate::providers::{Providers, has_removed};
 use crate::stage::until;
 
 const PI: [&str; 5] = ["pi", "--provider", "anthropic", "--model", "claude-sonnet-4-5"];
-
-/// Whether a body contains the deleted turn, and the dropped result.
-fn has_removed(body: &str) -> [bool; 2] {
-    ["tangent_word", "1050"].map(|word| body.contains(word))
-}
 
 #[test]
 fn pi_goes_on_with_an_edited_history_and_summarises_that() {

@@ -10,6 +10,11 @@ use crate::stage::{finish, needed, until};
 
 pub const KEY: &str = "sk-proj-this-credential-is-marked-QJZX7320";
 
+/// Whether a body contains the deleted turn, and the dropped result.
+pub fn has_removed(body: &str) -> [bool; 2] {
+    ["tangent_word", "1050"].map(|word| body.contains(word))
+}
+
 pub struct Providers {
     stand_in: Child,
     folder: tempfile::TempDir,

@@ -71,6 +71,13 @@ impl Browser<'_> {
     }
 }
 
+/// The login at this gateway as the machine keeps it.
+fn stored_login(machine: &Machine, gateway: &Gateway) -> Value {
+    let file = std::fs::read(machine.home.path().join("logins.json")).expect("the logins");
+    let logins: Value = serde_json::from_slice(&file).expect("JSON");
+    logins["logins"][&gateway.url].clone()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_approves_their_machine_and_logout_ends_its_key() {
     let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
@@ -84,8 +91,8 @@ async fn a_person_approves_their_machine_and_logout_ends_its_key() {
     assert!(told["expires_at"].is_u64() && !told.to_string().contains("ctxk_"), "{told}");
     assert_eq!(machine.json(&["people", "me"])["me"]["name"], "anna");
     let file = machine.home.path().join("logins.json");
-    let stored: Value = serde_json::from_slice(&std::fs::read(&file).expect("the logins")).expect("JSON");
-    let key = stored["logins"][&gateway.url]["key"].as_str().expect("a key").to_owned();
+    let stored = stored_login(&machine, &gateway);
+    let key = stored["key"].as_str().expect("a key").to_owned();
     assert_ne!(key, anna, "the machine has a key of its own");
     assert_eq!(gateway.send(&key, &session(1)).await, 200);
     let keys = machine.json(&["keys", "list"])["keys"].to_string();
@@ -96,10 +103,10 @@ async fn a_person_approves_their_machine_and_logout_ends_its_key() {
     browser.decide(&waiting.code, "approve").await;
     assert!(waiting.end().0);
     assert_eq!(gateway.send(&key, &session(1)).await, 401, "the older key is revoked");
-    let stored: Value = serde_json::from_slice(&std::fs::read(&file).expect("the logins")).expect("JSON");
-    let key = stored["logins"][&gateway.url]["key"].as_str().expect("a key").to_owned();
+    let stored = stored_login(&machine, &gateway);
+    let key = stored["key"].as_str().expect("a key").to_owned();
     assert_eq!(gateway.send(&key, &session(1)).await, 200);
-    let id = stored["logins"][&gateway.url]["made"].as_str().expect("its id");
+    let id = stored["made"].as_str().expect("its id");
     let told = machine.told(&["logout"]);
     assert_eq!(told, format!("Signed out of {}. The key is deleted here; the gateway revoked it.\n", gateway.url));
     assert!(!std::fs::read_to_string(&file).expect("the logins").contains("ctxk_"), "the key is forgotten");
@@ -121,9 +128,8 @@ async fn logout_says_when_the_gateway_had_ended_the_key_before() {
     let waiting = WaitingLogin::begin(&machine, &gateway);
     browser.decide(&waiting.code, "approve").await;
     assert!(waiting.end().0);
-    let stored = std::fs::read_to_string(machine.home.path().join("logins.json")).expect("the logins");
-    let stored: Value = serde_json::from_str(&stored).expect("JSON");
-    gateway.operate(&["keys", "revoke", stored["logins"][&gateway.url]["made"].as_str().expect("its id")]);
+    let stored = stored_login(&machine, &gateway);
+    gateway.operate(&["keys", "revoke", stored["made"].as_str().expect("its id")]);
     let told = machine.json(&["logout"]);
     assert!(told["key"] == "over" && told["revoked"] == true, "{told}");
 }
@@ -154,8 +160,7 @@ async fn a_login_that_begins_at_one_daemon_is_approved_at_another() {
     browser.decide(&waiting.code, "approve").await;
     let (success, told) = waiting.end();
     assert!(success && told["person"] == "anna", "{told}");
-    let stored = std::fs::read_to_string(machine.home.path().join("logins.json")).expect("the logins");
-    let stored: Value = serde_json::from_str(&stored).expect("JSON");
-    let key = stored["logins"][&one.url]["key"].as_str().expect("a key");
+    let stored = stored_login(&machine, &one);
+    let key = stored["key"].as_str().expect("a key");
     assert_eq!(other.send(key, &session(1)).await, 200, "the key counts on all daemons at once");
 }
