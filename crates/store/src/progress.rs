@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Is called with how many of how many are done. The default ignores it.
+/// A listener that hears how many items are done, and how many there are. The default has none.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<dyn Fn(u64, u64) + Send + Sync>>);
 
