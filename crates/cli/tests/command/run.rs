@@ -57,6 +57,25 @@ fn the_agent_runs_through_a_daemon_that_is_started_once_and_stays() {
 }
 
 #[test]
+fn the_port_of_a_dead_daemon_gets_no_token() {
+    let (place, provider) = (Place::new(), provider());
+    let behind = Behind(&place);
+    // The token stays.
+    behind.run(&["--upstream", &provider.url(), "--", "true"]).ok();
+    place.run(&["stop"]).ok();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    other.set_nonblocking(true).expect("set");
+    let mut dead = Command::new("true").spawn().expect("a process");
+    dead.wait().expect("its end");
+    let listen = other.local_addr().expect("an address");
+    let notice = serde_json::json!({"pid": dead.id(), "listen": listen, "started_at": 1});
+    place.write("home/daemon.json", &notice.to_string());
+    behind.run(&["--upstream", &provider.url(), "--", "true"]).ok();
+    let asked = other.accept().map(|_| ()).map_err(|error| error.kind());
+    assert_eq!(asked, Err(std::io::ErrorKind::WouldBlock), "somebody else's port was asked");
+}
+
+#[test]
 fn what_the_user_has_set_stays_and_a_base_url_of_their_own_is_answered() {
     let (place, provider) = (Place::new(), provider());
     let behind = Behind(&place);
