@@ -18,39 +18,37 @@ const FRESH: Duration = Duration::from_millis(250);
 pub struct WaitlessRules<R> {
     rules: Arc<R>,
     fresh: Duration,
-    settings: Lookup<Who, Arc<Settings>>,
-    wrong: Lookup<Who, Vec<String>>,
-    project: Lookup<Who, Option<ProjectSettings>>,
+    answers: Lookup<Who, Answer>,
     provider: Lookup<Option<PathBuf>, Arc<provider_edits::Rules>>,
 }
 
 /// A folder, and the active skills.
 type Who = (Option<PathBuf>, Vec<String>);
 
+/// What the rules say of a folder at one moment, so that no reader mixes old and new.
+#[derive(Clone)]
+struct Answer {
+    settings: Arc<Settings>,
+    wrong: Vec<String>,
+    project: Option<ProjectSettings>,
+}
+
 impl<R: Rules + ProviderRules + 'static> WaitlessRules<R> {
     pub fn new(rules: Arc<R>) -> Self {
-        WaitlessRules {
-            rules,
-            fresh: FRESH,
-            settings: Lookup::default(),
-            wrong: Lookup::default(),
-            project: Lookup::default(),
-            provider: Lookup::default(),
-        }
+        WaitlessRules { rules, fresh: FRESH, answers: Lookup::default(), provider: Lookup::default() }
     }
 
     /// Asks the rules on the thread of a lookup.
-    fn ask<V: Clone + Send + 'static>(
-        &self,
-        lookup: &Lookup<Who, V>,
-        (folder, skills): (Option<&Path>, &[&str]),
-        answer: impl FnOnce(&R, Option<&Path>, &[&str]) -> V + Send + 'static,
-    ) -> Option<V> {
+    fn ask(&self, folder: Option<&Path>, skills: &[&str]) -> Option<Answer> {
         let who: Who = (folder.map(Path::to_owned), skills.iter().map(|&skill| skill.to_owned()).collect());
         let (rules, (folder, skills)) = (self.rules.clone(), who.clone());
-        lookup.get(&who, self.fresh, move || {
-            let skills: Vec<&str> = skills.iter().map(String::as_str).collect();
-            answer(&rules, folder.as_deref(), &skills)
+        self.answers.get(&who, self.fresh, move || {
+            let (folder, skills) = (folder.as_deref(), skills.iter().map(String::as_str).collect::<Vec<_>>());
+            Answer {
+                settings: rules.of(folder, &skills),
+                wrong: rules.wrong(folder, &skills),
+                project: rules.project(folder, &skills),
+            }
         })
     }
 }
@@ -62,21 +60,18 @@ fn unread(folder: Option<&Path>) -> String {
 
 impl<R: Rules + ProviderRules + 'static> Rules for WaitlessRules<R> {
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings> {
-        self.ask(&self.settings, (folder, skills), |rules, folder, skills| rules.of(folder, skills)).unwrap_or_else(
-            || {
-                tracing::warn!("{}", unread(folder));
-                Arc::new(Settings { mode: Mode::Off, ..ctx_clients::editor_settings() })
-            },
-        )
+        self.ask(folder, skills).map(|answer| answer.settings).unwrap_or_else(|| {
+            tracing::warn!("{}", unread(folder));
+            Arc::new(Settings { mode: Mode::Off, ..ctx_clients::editor_settings() })
+        })
     }
 
     fn wrong(&self, folder: Option<&Path>, skills: &[&str]) -> Vec<String> {
-        let wrong = self.ask(&self.wrong, (folder, skills), |rules, folder, skills| rules.wrong(folder, skills));
-        wrong.unwrap_or_else(|| vec![unread(folder)])
+        self.ask(folder, skills).map_or_else(|| vec![unread(folder)], |answer| answer.wrong)
     }
 
     fn project(&self, folder: Option<&Path>, skills: &[&str]) -> Option<ProjectSettings> {
-        self.ask(&self.project, (folder, skills), |rules, folder, skills| rules.project(folder, skills)).flatten()
+        self.ask(folder, skills)?.project
     }
 }
 
