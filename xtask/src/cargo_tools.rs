@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::failure::Outcome;
+use crate::run::target_folder;
 use crate::{shell, workspace};
 
 pub const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", features: &[] };
@@ -25,8 +26,11 @@ pub fn ensure(&Tool { name, version, features }: &Tool) -> Outcome<PathBuf> {
     }
     println!("{name} {version}: building, which takes some minutes the first time");
     let mut install = shell::cargo();
-    // Unoptimised: it runs for a second, and building it is what takes the time.
+    // Unoptimised: it runs for a second, and building it is what takes the time. One folder, because the tools share
+    // many of their dependencies.
+    install.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     install.args(["install", "--locked", "--debug", "--quiet", "--version", version]);
+    install.arg("--target-dir").arg(target_folder()?.join("tools"));
     install.args(["--no-default-features", "--features", &features.join(",")]);
     shell::run(install.arg("--root").arg(&root).arg(name))?;
     Ok(program)

@@ -7,14 +7,27 @@ pub struct Tally {
     passed: u64,
     failed: u64,
     skipped: u64,
+    /// The names of the tests that failed.
+    names: Vec<String>,
+    /// Test programs that began, and those that came to their end.
+    begun: u64,
+    ended: u64,
 }
 
 impl Tally {
-    /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; …`; other lines count nothing.
+    /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; …` or `test NAME ... FAILED`.
     pub fn read(&mut self, line: &str) {
-        let Some(counts) = line.trim_start().strip_prefix("test result: ") else {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            self.names.push(name.to_owned());
+        }
+        if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
+            self.begun += 1;
+        }
+        let Some(counts) = line.strip_prefix("test result: ") else {
             return;
         };
+        self.ended += 1;
         for count in counts.split(['.', ';']) {
             let mut words = count.split_whitespace();
             let (Some(number), Some(what)) = (words.next(), words.next()) else {
@@ -38,6 +51,18 @@ impl Tally {
 
     pub fn skipped(&self) -> u64 {
         self.skipped
+    }
+
+    /// The tests that failed, if every failure has a name: not after a test program crashed.
+    pub fn failures(&self) -> Option<&[String]> {
+        let is_whole = self.begun == self.ended && self.names.len() as u64 == self.failed;
+        (is_whole && self.failed > 0).then_some(self.names.as_slice())
+    }
+
+    /// Counts the failures as passed, after they passed at their second try.
+    pub fn forgive(&mut self) {
+        self.passed += std::mem::take(&mut self.failed);
+        self.names.clear();
     }
 }
 
@@ -76,6 +101,18 @@ mod tests {
         let tally = tally("test result: ok. 0 passed; 0 failed; 4 ignored; 0 measured; 0 filtered out");
         assert!(tally.ran_nothing());
         assert_eq!(tally.to_string(), "0 passed, 0 failed, 4 skipped");
+    }
+
+    #[test]
+    fn failures_have_names_unless_a_program_crashed() {
+        let whole =
+            "running 2 tests\ntest a::b ... FAILED\ntest c ... ok\ntest result: FAILED. 1 passed; 1 failed; 0 ignored";
+        let mut told = tally(whole);
+        assert_eq!(told.failures(), Some(&["a::b".to_owned()][..]));
+        told.forgive();
+        assert_eq!((told.to_string().as_str(), told.failures()), ("2 passed, 0 failed", None));
+        assert_eq!(tally(&format!("{whole}\nrunning 1 test\n")).failures(), None, "the second program crashed");
+        assert_eq!(tally("running 1 test\ntest result: FAILED. 0 passed; 1 failed; 0 ignored").failures(), None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::{schema, text};
 use crate::replica::LEASE;
 use crate::{Absent, News, Presence, Replica, StoreError};
 
-/// The pause before a daemon that has not seen an edit is asked for again.
+/// The shortest and longest pause before the database is asked again which daemons have seen an edit.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(40));
 
 /// The time that a commit may take beyond a lease.
@@ -204,11 +204,10 @@ impl Inner {
     }
 
     pub(super) fn await_others(&self, owner: i32, conversation: &str) -> Result<Vec<Absent>, StoreError> {
-        let end = Instant::now() + LEASE + GRACE;
-        let mut pause = PAUSE.0;
+        let began = Instant::now();
         loop {
             let unaware = self.unaware(owner, conversation);
-            let is_over = Instant::now() > end;
+            let is_over = began.elapsed() > LEASE + GRACE;
             match unaware {
                 Ok(unaware) if is_over || unaware.iter().all(|(_, is_running)| !is_running) => {
                     return Ok(unaware.into_iter().map(|(absent, _)| absent).collect());
@@ -216,8 +215,8 @@ impl Inner {
                 Err(error) if is_over || !error.is_temporary() => return Err(error),
                 _ => {}
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE.1);
+            // A pause of a quarter of the wait makes the wait at most a quarter longer.
+            std::thread::sleep((began.elapsed() / 4).clamp(PAUSE.0, PAUSE.1));
         }
     }
 
