@@ -309,7 +309,7 @@ impl Directory {
 
     /// A short, unused id.
     pub fn free_id(&mut self, seed: &[&str]) -> String {
-        let key = Key::of(seed.iter().map(|part| part.as_bytes())).to_string();
+        let key = key_of(seed);
         let mut length = if self.has_long_ids { LONG_ID } else { 6 };
         while length < key.len() && self.given.contains(&format!("c{}", &key[..length])) {
             length += 2;
@@ -317,6 +317,11 @@ impl Directory {
         let id = format!("c{}", &key[..length]);
         self.given.insert(id.clone());
         id
+    }
+
+    /// The id that every daemon on a shared store gives to the conversation of a session.
+    pub fn long_id(session: &str) -> String {
+        format!("c{}", &key_of(&[session, ""])[..LONG_ID])
     }
 
     pub fn touch(&mut self, id: &str) -> Option<SharedConversation> {
@@ -435,6 +440,10 @@ impl Directory {
         }
         self.latest = self.latest.max(card.last_activity);
     }
+}
+
+fn key_of(seed: &[&str]) -> String {
+    Key::of(seed.iter().map(|part| part.as_bytes())).to_string()
 }
 
 #[cfg(test)]

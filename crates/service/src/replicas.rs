@@ -3,6 +3,7 @@
 //! Requests are composed from memory and never wait for this. An edit is acknowledged when every other daemon has it in
 //! memory, or has no lease any more. Turns that passed elsewhere are not needed to compose: they only spare a conflict.
 
+use crate::directory::Directory;
 use crate::parts::{Overview, Parts};
 use crate::service::Service;
 use crate::threads::lock;
@@ -180,6 +181,20 @@ impl Parts {
             }
             false => self.read_marks(id, false),
         }
+    }
+
+    /// Reads a conversation that another daemon began since the last poll, named by its id or session. Whether there is one.
+    pub(crate) fn read_new(&self, name: &str) -> Result<bool, StoreError> {
+        if self.replica.is_none() {
+            return Ok(false);
+        }
+        for id in [name.to_owned(), Directory::long_id(name)] {
+            if self.store.note(&id, CARD)?.is_some() {
+                self.read_marks(&id, false)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Reads the card of a conversation, and whether its requests are held. Only after an edit it may be held no longer.

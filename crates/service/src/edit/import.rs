@@ -37,7 +37,7 @@ impl Parts {
     /// is missing is loaded in the background; its change stays deferred.
     pub(crate) fn gather_known(&self, into: &Conversation) -> Imports {
         let operations: Vec<Operation> = pending(into).cloned().collect();
-        imports(&operations, |from, ids| match self.meant(from)? {
+        imports(&operations, |from, ids| match self.meant_here(from)? {
             own if own == into.id() => Ok(ImportSource::Own),
             from => {
                 let Some(shared) = lock(&self.directory).touch(&from) else {

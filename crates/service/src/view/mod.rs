@@ -71,8 +71,19 @@ impl Parts {
         }
     }
 
-    /// Like [`Parts::resolve`], but also accepts words of a title if they are unique. Not for irreversible actions.
+    /// Like [`Parts::resolve`], but also accepts words of a title if they are unique. Not for irreversible actions. Reads
+    /// a conversation from the store that another daemon has just begun.
     pub(crate) fn meant(&self, name: &str) -> Result<String, Refusal> {
+        match self.meant_here(name) {
+            Err(refusal) if refusal.code == ErrorCode::UnknownConversation && self.read_new(name)? => {
+                self.meant_here(name)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The same among the conversations that this daemon knows.
+    pub(crate) fn meant_here(&self, name: &str) -> Result<String, Refusal> {
         let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
             Err(refusal) if refusal.code == ErrorCode::UnknownConversation => refusal,
             outcome => return outcome,

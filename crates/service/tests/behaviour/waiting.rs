@@ -433,6 +433,24 @@ fn other_conversations_stay_on_the_fast_path() {
 }
 
 #[test]
+fn a_request_does_not_wait_for_the_source_of_a_deferred_import() {
+    let day = Day::new();
+    let mut other = Session::new(7);
+    let source = day.house.send(other.user("the port is 4711").assistant("Noted.").user("go on")).conversation;
+    day.edit(json!({"op": "import", "from": source, "ids": ["t1"], "to": {"end": true}}), When::Cold);
+    let mut day = day.restart();
+    day.at += 7 * MINUTE;
+    assert_eq!(day.turn(), None, "the source is not in memory: the request leaves as it came");
+    assert_eq!((day.state().as_str(), day.commits()), ("waiting", 0));
+
+    day.house.service.frames(&source, false, None).expect("loads it");
+    day.at += 7 * MINUTE;
+    let sent = day.turn().expect("it is composed");
+    assert!(sent["messages"].to_string().contains("the port is 4711"), "{sent}");
+    assert_eq!((day.state().as_str(), day.commits()), ("made", 1));
+}
+
+#[test]
 fn the_clock_makes_it_without_any_request() {
     let day = Day::with(Moments { cache_seconds: Some(2), ..Moments::default() });
     let recorder = ctx_service::Recorder::start(day.house.service.clone()).expect("a recorder");

@@ -1,6 +1,8 @@
 //! An acknowledged edit is in every request that begins later, whichever daemon it passes through.
 
 use crate::stage::{Daemon, Left, Stage, session, until};
+use crate::support::hints;
+use ctx_core::ErrorCode;
 use serde_json::json;
 use std::time::Instant;
 use testkit::{Fault, Session};
@@ -29,6 +31,24 @@ fn a_request_that_begins_after_an_edit_carries_it_through_every_daemon() {
     println!("an edit through three daemons took {:?} in the middle, {:?} at most", took[6], took[11]);
     let applied = daemons[1].house.service.history(&id, 100).expect("a history").commits.len();
     assert_eq!(applied, 12, "no commit is lost");
+}
+
+#[test]
+fn a_conversation_that_began_elsewhere_a_moment_ago_is_known_by_its_id_and_session() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.daemon("two"));
+    for seed in 40..46 {
+        let session = session(seed, &format!("secret {seed}"));
+        one.say(&session);
+        one.settle();
+        let own = hints(&session.headers()).session.expect("it names its session");
+        let id = one.house.service.resolve(&own).expect("known where it began");
+        let name = if seed % 2 == 0 { id } else { own.into() };
+        two.rewrite(&name, "t1#0", "EDITED");
+        assert!(two.say(&session).says("EDITED"));
+    }
+    let refusal = two.edit("c0000000000000000", json!({"op": "delete", "ids": ["t1"]})).expect_err("there is none");
+    assert_eq!(refusal.code, ErrorCode::UnknownConversation);
 }
 
 /// A conversation edited through one daemon, whose next request passed through another.
