@@ -49,6 +49,11 @@ impl Tests<'_> {
         if self.linted {
             cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("RUSTFLAGS", "-D warnings");
         }
+        // Many tests wait for other programs.
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            cargo.env("RUST_TEST_THREADS", (cores * 3).div_ceil(2).to_string());
+        }
         // Without `--long` always the same cases: a run turns red by a change, not by chance. With it, new ones each time
         // (`testkit::first_seed`); a failing test prints the seed that repeats it.
         match self.long {
