@@ -92,6 +92,11 @@ fn lay_quieter(settings: &mut Settings, layer: &ContextEditing) {
     }
     preserve_more(settings, layer);
     add_new(&mut settings.exclude_tools, &layer.exclude_tools);
+    let (trims, fewer) = (&mut settings.trims, &layer.trims);
+    trims.views &= fewer.views.unwrap_or(true);
+    trims.searches &= fewer.searches.unwrap_or(true);
+    trims.outputs &= fewer.outputs.unwrap_or(true);
+    trims.edits &= fewer.edits.unwrap_or(true);
     let (cuts, fewer) = (&mut settings.cuts, &layer.cuts);
     cut_less(&mut cuts.build, fewer.build);
     cut_less(&mut cuts.search, fewer.search);

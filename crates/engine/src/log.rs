@@ -452,8 +452,27 @@ pub enum Automatic {
     Signal(SignalView),
     /// A helper model wrote for the editor: its price is in the account.
     Helped(HelperUse),
+    Summary(PhaseSummary),
     /// The conversation was shared, or opened by someone other than its owner.
     Access(ctx_api::timeline::AccessView),
+}
+
+/// The summary of an ended phase: it waits for the account, or does so no longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseSummary {
+    pub phase: String,
+    /// When the phase ended: its name may occur again.
+    pub ended: u64,
+    /// The tokens that the account did not allow. `None`: it waits no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<HelperUse>,
+}
+
+impl PhaseSummary {
+    /// Whether both are of the same phase.
+    pub fn is_of(&self, other: &PhaseSummary) -> bool {
+        self.phase == other.phase && self.ended == other.ended
+    }
 }
 
 /// Tokens of a helper model.

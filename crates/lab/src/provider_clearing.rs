@@ -2,8 +2,9 @@
 //! provider's cache see the prompt without it. Each clearing breaks the cache at the first cleared block. Thinking stays
 //! valid behind it.
 //!
-//! The providers' documentation leaves two things open, which are parameters: whether cleared results stay cleared and
-//! no longer count (`lasting`), and what a turn of thinking is (`by_message`).
+//! The providers' documentation leaves three things open, which are parameters: whether cleared results stay cleared and
+//! no longer count (`lasting`), what a turn of thinking is (`by_message`), and whether a cleared request reads up to the
+//! cleared place without a breakpoint there (`anywhere`).
 
 use crate::harm::RecordedResult;
 use crate::needs::Place;
@@ -46,6 +47,8 @@ pub struct ProviderClearing {
     pub thinking: usize,
     /// A turn of thinking is one message; otherwise all messages from one of the person's to the next.
     pub by_message: bool,
+    /// The cache finds any beginning that was sent before, not only those at breakpoints.
+    pub anywhere: bool,
 }
 
 impl ProviderClearing {
@@ -62,6 +65,7 @@ impl ProviderClearing {
         lasting: true,
         thinking: 0,
         by_message: false,
+        anywhere: false,
     };
     /// Results, as `ctx` requests it by default.
     pub const BY_CTX: ProviderClearing = ProviderClearing {
@@ -141,6 +145,9 @@ impl<'k> ClearingProvider<'k> {
             of_message.places += usize::from(block.is_thinking);
         }
         prompt.remove(&removed);
+        if self.asked.anywhere {
+            prompt.mark_all();
+        }
         new
     }
 

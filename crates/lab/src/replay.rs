@@ -16,6 +16,7 @@ use ctx_core::policy::Policy;
 use ctx_core::{Key, tokens};
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::compose::OutgoingRequest;
+use ctx_engine::log::HelperUse;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
@@ -223,7 +224,7 @@ impl Player<'_> {
             Some(before) => Some(totals(&self.service, &ticket.conversation, before)?),
             None => None,
         };
-        let summary = self.summary_cost(turn, &done.results);
+        let summary = self.summary(turn, &done.results);
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
         let charge = self.known.charge(turn);
@@ -242,7 +243,7 @@ impl Player<'_> {
         self.answer(&ticket, turn, &reading, at)?;
         let (price, rates) = self.known.price(turn, reading.prompt());
         let input_cost = rates.prompt(reading.input, reading.read, reading.written);
-        let output_cost = price.answer(script.output(turn)) + summary;
+        let output_cost = price.answer(script.output(turn)) + self.paid(&ticket, turn, summary)?;
         let edited = done.cleared;
         let charged = ChargedRequest { reading, rates, new, cache: charge.cache, at, lifetime, edited };
         let causes = Causes { answers: output_cost, ..self.ledger.charge(&charged) };
@@ -267,18 +268,24 @@ impl Player<'_> {
         Some(PolicyActions { what, why: Vec::new(), tokens_less: cleared.tokens.round() as u64 })
     }
 
-    /// The cost of the summaries among these replacements of results: a model of the same price reads all of them
+    /// The tokens of the summaries among these replacements of results: a model of the same price reads all of them
     /// uncached, and writes the summaries.
-    fn summary_cost(&self, turn: usize, results: &[(Box<str>, String)]) -> f64 {
+    fn summary(&self, turn: usize, results: &[(Box<str>, String)]) -> Option<HelperUse> {
         let summaries = results.iter().filter(|(_, text)| text.starts_with(summaries::OPENING));
         let written: f64 = summaries.map(|(_, text)| tokens::estimate(text.chars().count() as u32, 0)).sum();
-        if written == 0.0 {
-            return 0.0;
-        }
         let places = results.iter().filter_map(|(call, _)| self.sight.place(call));
         let read: f64 = places.map(|place| self.known.script.tokens(place)).sum();
-        let (price, rates) = self.known.price(turn, read);
-        rates.prompt(read, 0.0, 0.0) + price.answer(written)
+        let model = self.known.script.recording.model_of(turn).to_owned();
+        (written > 0.0).then(|| HelperUse { model, input: read.round() as u64, output: written.round() as u64 })
+    }
+
+    /// The cost of these summaries, which is in the account too.
+    fn paid(&self, ticket: &Ticket, turn: usize, summary: Option<HelperUse>) -> Result<f64, Unplayable> {
+        let Some(used) = summary else { return Ok(0.0) };
+        let (price, rates) = self.known.price(turn, used.input as f64);
+        let cost = rates.prompt(used.input as f64, 0.0, 0.0) + price.answer(used.output as f64);
+        self.service.helped(&ticket.conversation, used)?;
+        Ok(cost)
     }
 
     /// Sends a request through the engine; returns the composed one.

@@ -34,6 +34,9 @@ pub struct Script<'r> {
     pub timed: bool,
 }
 
+/// Agents rarely take more milliseconds than this for a step.
+const PAUSE_OF_A_PERSON: i64 = 300_000;
+
 /// The messages of the request before, with their bytes.
 #[derive(Default)]
 pub struct SeenMessages(Vec<(Vec<u8>, Part)>);
@@ -100,6 +103,11 @@ impl Prompt {
     /// The tokens of the whole request.
     pub fn size(&self) -> f64 {
         self.tokens.last().copied().unwrap_or_default()
+    }
+
+    /// As if each message ended with a breakpoint: the cache finds the longest beginning that was ever sent.
+    pub fn mark_all(&mut self) {
+        self.breakpoints.messages = (0..self.after.len()).collect();
     }
 
     /// Removes content of the recording's messages: every prefix with some of it becomes another, and shorter.
@@ -276,6 +284,15 @@ impl<'r> Script<'r> {
     pub fn visible_replies(&self) -> f64 {
         let replies = (0..self.recording.turns.len()).flat_map(|turn| self.recording.answer(turn));
         replies.filter_map(|at| Some(self.sizes.visible(self.facts.get(at)?, at))).sum()
+    }
+
+    /// The usual seconds from a request to the next: the median, without pauses of a person. 0 if the times are unknown.
+    pub fn step_seconds(&self) -> f64 {
+        let turns = &self.recording.turns;
+        let gaps = turns.iter().zip(turns.iter().skip(1)).filter_map(|(one, next)| Some(next.at? - one.at?));
+        let mut gaps: Vec<i64> = gaps.filter(|gap| (1..=PAUSE_OF_A_PERSON).contains(gap)).collect();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).map_or(0.0, |gap| *gap as f64 / 1000.0)
     }
 
     /// The time of a turn; if unknown, right after the previous one.

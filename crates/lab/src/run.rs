@@ -43,6 +43,8 @@ pub struct Score {
     pub harmed_rereads: usize,
     /// The tokens of the content that harmed steps relied on.
     pub missed_tokens: f64,
+    /// The seconds of the forced re-reads: for each harmed step, one more of the recording's usual length.
+    pub forced_seconds: f64,
     /// Steps that repeated a command or a search whose earlier result was hidden, with tokens and cost.
     pub repeated: usize,
     pub repeated_tokens: f64,
@@ -85,6 +87,7 @@ impl Score {
             harmed_edits: count(&|turn| has(turn, Kind::Edit)),
             harmed_rereads: count(&|turn| has(turn, Kind::Reread)),
             missed_tokens: sum(&|turn| turn.missed_tokens),
+            forced_seconds: count(&|turn| !turn.missed.is_empty()) as f64 * known.script.step_seconds(),
             repeated: count(&|turn| !turn.repeated.is_empty()),
             repeated_tokens: sum(&|turn| turn.repeated_tokens),
             repeated_cost: sum(&|turn| turn.repeated_cost),

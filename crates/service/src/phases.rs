@@ -7,7 +7,8 @@ use ctx_api::edit::EditRequest;
 use ctx_api::phases::{PhaseAction, PhaseRequest, PhasesView};
 use ctx_core::policy::Moment;
 use ctx_engine::automatic::run::about;
-use ctx_engine::log::{self, Automatic, HelperUse};
+use ctx_engine::conversation::Conversation;
+use ctx_engine::log::{self, Automatic, HelperUse, PhaseSummary};
 use ctx_engine::phases::{named, view};
 use ctx_engine::{Refusal, record};
 use ctx_store::Step;
@@ -46,13 +47,13 @@ impl Parts {
         Ok(view(&conversation))
     }
 
-    pub(crate) fn phase_summary(&self, name: &str, phase: &str) -> Result<Option<EditRequest>, Refusal> {
+    pub(crate) fn phase_summary(&self, name: &str, summary: &PhaseSummary) -> Result<Option<EditRequest>, Refusal> {
         let Some(editor) = self.automatic.get() else { return Ok(None) };
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
         let settings = editor.settings(&about(&conversation, now()), &conversation.policy.text_index.skills());
-        Ok(self.engine.phase_summary(&conversation, phase, &settings))
+        Ok(self.engine.phase_summary(&conversation, summary, &settings))
     }
 
     pub(crate) fn allows_help(&self, name: &str, used: &HelperUse) -> Result<bool, Refusal> {
@@ -61,22 +62,49 @@ impl Parts {
         Ok(self.engine.allows_help(&conversation, used))
     }
 
+    /// The summaries that wait for the account, and that it now allows.
+    pub(crate) fn due_summaries(&self, name: &str) -> Result<Vec<PhaseSummary>, Refusal> {
+        let shared = self.conversation(name)?;
+        let conversation = lock(&shared);
+        Ok(self.engine.due_summaries(&conversation))
+    }
+
+    /// Notes that a summary waits for the account, or does so no longer. False if that is so already.
+    pub(crate) fn note_summary(&self, name: &str, summary: &PhaseSummary) -> Result<bool, Refusal> {
+        self.note("The summary", name, |conversation| {
+            let before = conversation.policy.summaries.iter().find(|one| one.is_of(summary));
+            let is_new = before.and_then(|before| before.waits_for.as_ref()) != summary.waits_for.as_ref();
+            is_new.then(|| Automatic::Summary(summary.clone()))
+        })
+    }
+
     /// Adds the price of a helper to the account, durably.
-    pub(crate) fn helped(&self, name: &str, used: HelperUse) -> Result<(), Refusal> {
+    pub(crate) fn helped(&self, name: &str, used: &HelperUse) -> Result<(), Refusal> {
+        self.note("The price of the helper", name, |_| Some(Automatic::Helped(used.clone()))).map(drop)
+    }
+
+    /// Stores a note of the editor. False if there is none. `what` names it in an error.
+    fn note(
+        &self,
+        what: &str,
+        name: &str,
+        said: impl FnOnce(&Conversation) -> Option<Automatic>,
+    ) -> Result<bool, Refusal> {
         let id = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(id);
         let shared = self.stored(id)?;
-        let losses = lock(&shared).log.losses;
-        let said = Automatic::Helped(used);
+        let (said, losses) = {
+            let conversation = lock(&shared);
+            (said(&conversation), conversation.log.losses)
+        };
+        let Some(said) = said else { return Ok(false) };
         let records = vec![record(id, now(), log::AUTOMATIC, &said, Vec::new())];
-        let _untold = self
-            .writer
-            .write_now(Step { records, ..Step::default() }, losses)
-            .map_err(|error| error.refusal("The price of the helper"))?;
+        let _untold =
+            self.writer.write_now(Step { records, ..Step::default() }, losses).map_err(|error| error.refusal(what))?;
         // If it was unloaded meanwhile, it is replayed with the new record.
         if self.get(id)?.is_some_and(|now| Arc::ptr_eq(&now, &shared)) {
             lock(&shared).automatic(&said);
         }
-        Ok(())
+        Ok(true)
     }
 }

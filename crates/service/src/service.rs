@@ -34,7 +34,7 @@ use ctx_engine::compose::Ready;
 use ctx_engine::edit::handle::Handles;
 use ctx_engine::edit::heal::Illness;
 use ctx_engine::helper::questions::{OpenQuestions, StaleTitle};
-use ctx_engine::log::HelperUse;
+use ctx_engine::log::{HelperUse, PhaseSummary};
 use ctx_engine::ports::{About, Automatic};
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
@@ -455,8 +455,19 @@ impl Service {
 
     /// The edit that replaces an ended phase with a summary, which is still to be written. None if automatic editing
     /// leaves the phase alone, or little of it may go.
-    pub fn phase_summary(&self, name: &str, phase: &str) -> Result<Option<EditRequest>, Refusal> {
-        self.parts.phase_summary(name, phase)
+    pub fn phase_summary(&self, name: &str, summary: &PhaseSummary) -> Result<Option<EditRequest>, Refusal> {
+        self.parts.phase_summary(name, summary)
+    }
+
+    /// The summaries that wait for the account, and that it now allows.
+    pub fn due_summaries(&self, name: &str) -> Result<Vec<PhaseSummary>, Refusal> {
+        self.parts.due_summaries(name)
+    }
+
+    /// Notes that a summary waits for the account, or does so no longer. It is stored before this returns. False if that
+    /// was noted already, such as by another daemon.
+    pub fn note_summary(&self, name: &str, summary: &PhaseSummary) -> Result<bool, Refusal> {
+        self.parts.on_newest(|| self.parts.note_summary(name, summary))
     }
 
     /// Whether the account of a conversation allows this price of a helper model.
@@ -466,7 +477,7 @@ impl Service {
 
     /// Adds the price of a helper model to the account. It is stored before this returns.
     pub fn helped(&self, name: &str, used: HelperUse) -> Result<(), Refusal> {
-        self.parts.helped(name, used)
+        self.parts.helped(name, &used)
     }
 
     /// Records who may open a conversation, or opened it. It is stored before this returns.

@@ -239,6 +239,31 @@ fn a_helper_that_costs_more_than_the_account_allows_is_not_asked() {
 }
 
 #[test]
+fn a_summary_that_the_account_refuses_is_written_as_soon_as_it_allows_it() {
+    let mut work = phase_summarised_for("ask", "phases = true", 0.25);
+    let jobs = |work: &Work| work.json(&["helper"])["jobs"].as_array().expect("a list").len();
+    let spent = |work: &Work| work.json(&["stats"])["total"]["cost"].clone();
+    assert_eq!(jobs(&work), 0, "{}", spent(&work));
+    let mut steps = 0;
+    while jobs(&work) == 0 && steps < 10 {
+        work.make(1);
+        std::thread::sleep(Duration::from_millis(300));
+        steps += 1;
+    }
+    assert!((2..10).contains(&steps), "{steps}: {}", spent(&work));
+    let summary = |work: &Work| {
+        let waiting = work.json(&["waiting"])["wishes"].as_array().expect("a list").clone();
+        waiting.into_iter().find(|one| one["author"] == "helper")
+    };
+    let waiting = until("a proposal", || summary(&work));
+    work.make(3);
+    assert_eq!(jobs(&work), 1, "the model is asked once");
+    work.said(&["waiting", "accept", waiting["id"].as_str().expect("an id")]);
+    let (body, _) = work.send();
+    assert!(String::from_utf8_lossy(&body).contains("All parts were made."));
+}
+
+#[test]
 fn the_helper_proposes_a_summary_where_the_editor_asks_and_writes_none_otherwise() {
     let mut work = summarised_phase("ask", "phases = true");
     let summary = |work: &Work| {

@@ -1,11 +1,11 @@
 //! Stronger layers win, and untrusted layers can only clear less.
 
-use ctx_core::policy::{Artifact, Budget, Call, Cuts, DietMode, Target};
+use ctx_core::policy::{Artifact, Budget, Call, Cuts, DietMode, Target, Trims};
 use ctx_wire::provider_edits::{ClearToolUses, Who};
 
 use super::*;
 use crate::read;
-use crate::sections::{AttentionBudget, CutsSection, DietSection, Patterns};
+use crate::sections::{AttentionBudget, CutsSection, DietSection, Patterns, TrimsSection};
 use crate::sources::Places;
 use crate::tree::Node;
 
@@ -48,6 +48,7 @@ fn louder() -> ContextEditing {
         ledger: Some("Makefile".into()),
         hook: Some("x".into()),
         webhook: Some("http://localhost".into()),
+        trims: TrimsSection { views: Some(true), searches: Some(true), outputs: Some(true), edits: Some(true) },
         cuts: CutsSection {
             build: Some(1),
             search: Some(1),
@@ -70,7 +71,8 @@ fn louder() -> ContextEditing {
 #[test]
 fn a_layer_without_trust_can_only_clear_less() {
     let cuts = Cuts { build: 3_000, search: 3_000, log: 3_000, ..Cuts::default() };
-    let home = Settings { mode: Mode::Ask, exclude_tools: vec!["Plan*".into()], cuts, ..Settings::default() };
+    let trims = Trims { outputs: false, ..Trims::default() };
+    let home = Settings { mode: Mode::Ask, exclude_tools: vec!["Plan*".into()], trims, cuts, ..Settings::default() };
     let mut settings = home.clone();
     lay_quieter(&mut settings, &louder());
     assert_eq!(settings, home, "nothing of it counts");
@@ -93,6 +95,7 @@ fn a_layer_without_trust_can_only_clear_less() {
             preserve_artifacts: words(&["plans"]),
             artifacts: [("plans".to_owned(), patterns("plan"))].into(),
             exclude_tools: words(&["Read"]),
+            trims: TrimsSection { views: Some(false), outputs: Some(true), ..TrimsSection::default() },
             cuts: CutsSection { build: Some(0), search: Some(9_000), ..CutsSection::default() },
             ..ContextEditing::default()
         },
@@ -104,6 +107,7 @@ fn a_layer_without_trust_can_only_clear_less() {
         (&[Target::VerboseDebug][..], "testing".into())
     );
     assert_eq!(settings.attention_budget, Some(budget));
+    assert_eq!(settings.trims, Trims { views: false, ..trims });
     assert_eq!(settings.cuts, Cuts { build: 0, search: 9_000, ..cuts });
     assert!(settings.preserve_artifacts.starts_with(&home.preserve_artifacts));
     assert!(settings.preserve_artifacts.contains(&"plans".to_owned()));

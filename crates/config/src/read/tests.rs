@@ -8,7 +8,7 @@ use super::*;
 use crate::Flags;
 use crate::env::Environment;
 use crate::home::Home;
-use crate::sections::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns};
+use crate::sections::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns, TrimsSection};
 use crate::sources::Places;
 
 /// The layer of a project's YAML file.
@@ -44,6 +44,7 @@ const ALL: &str = "[context_editing]\nmode = \"observe\"\ncompact_threshold_perc
     hook = \"notify-send ctx\"\nwebhook = \"http://127.0.0.1:9000/hook\"\n\
     [context_editing.artifacts.plans]\ntools = [\"Plan\"]\npaths = [\"*/plans/*\"]\ncommands = [\"plan *\"]\n\
     texts = [\"*the plan*\"]\n\
+    [context_editing.trims]\nviews = false\nsearches = true\noutputs = false\nedits = true\n\
     [context_editing.cuts]\nbuild = 4_000\nsearch = 5000\nlisting = 0\nlog = 6000\npage = 7000\nrepeated_view = 400\n\
     [context_editing.diet]\nmode = \"observe\"\nafter_conversations = 5\nshorten_lists = false\nkeep_tools = [\"Agent\"]\n\
     leave_out = [\"mcp__old__*\"]\n[context_editing.provider]\nenabled = true\n";
@@ -78,6 +79,7 @@ fn every_key_is_read_with_its_line() {
         ledger: Some("docs/LEDGER.md".into()),
         hook: Some("notify-send ctx".into()),
         webhook: Some("http://127.0.0.1:9000/hook".into()),
+        trims: TrimsSection { views: Some(false), searches: Some(true), outputs: Some(false), edits: Some(true) },
         cuts: CutsSection {
             build: Some(4_000),
             search: Some(5_000),

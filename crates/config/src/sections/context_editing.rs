@@ -49,6 +49,7 @@ pub struct ContextEditing {
     #[schemars(length(min = 1, max = 4_096), example = "NOTES.md")]
     #[serde(deserialize_with = "ledger")]
     pub ledger: Option<String>,
+    pub trims: TrimsSection,
     pub cuts: CutsSection,
     pub diet: DietSection,
     /// command that gets the signals; ignored in a project's file
@@ -75,6 +76,24 @@ pub struct AttentionBudget {
     /// token budget for all search results of a session
     #[schemars(range(min = 1, max = 100_000_000), example = 15_000)]
     pub session_total: Option<u64>,
+}
+
+/// Trims of results before they are first sent. They lose no information.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TrimsSection {
+    /// file views lose their line numbers; the range is given once
+    #[schemars(example = false)]
+    pub views: Option<bool>,
+    /// search hits have the name of each file once, above its lines
+    #[schemars(example = false)]
+    pub searches: Option<bool>,
+    /// outputs lose colours, trailing blanks and repeated lines
+    #[schemars(example = false)]
+    pub outputs: Option<bool>,
+    /// calls of finished edits lose the text that they replaced
+    #[schemars(example = false)]
+    pub edits: Option<bool>,
 }
 
 /// Cuts of long results before they are first sent. All lines are kept in a file.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use self::context_editing::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns};
+pub use self::context_editing::{AttentionBudget, ContextEditing, CutsSection, DietSection, Patterns, TrimsSection};
 pub use self::daemon::{
     Edits, Helper, Listen, Mcp, Offload, OidcKeys, RetentionKeys, StoreKeys, TeamKeys, UpstreamKeys, Upstreams,
 };

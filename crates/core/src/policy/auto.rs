@@ -57,7 +57,7 @@ impl Auto {
     pub fn on_arrival(&self, look: &Look) -> Vec<Proposal> {
         let mut proposed = Vec::new();
         for item in look.items.iter().filter(|item| item.fresh && !item.pinned) {
-            if item.saves_replaced() >= self.0.least {
+            if look.trims.edits && item.saves_replaced() >= self.0.least {
                 proposed.push(Proposal::without_replaced(item, "the replaced text of a finished edit"));
             }
             if !item.cleared && item.tokens >= self.0.least {
@@ -81,7 +81,7 @@ impl Auto {
             let (age, least) = (look.age(item), self.0.least);
             let view_age = if item.role == ToolRole::Read { self.0.view_age } else { self.0.other_age };
             let is_result = !item.cleared && is_past(age, view_age) && item.saves() >= least;
-            let is_input = is_past(age, self.0.input_age) && item.saves_replaced() >= least;
+            let is_input = look.trims.edits && is_past(age, self.0.input_age) && item.saves_replaced() >= least;
             if (is_result || is_input) && !is_quiet(item) {
                 continue;
             }
@@ -157,7 +157,7 @@ fn goes(old: &[Old<'_>], why: &str) -> Vec<Proposal> {
 
 /// A new result without noise, and without lines if it is long.
 fn shortened_on_arrival(look: &Look, item: &Item, text: &str) -> Option<Proposal> {
-    let trimmed = trim(item.role, text);
+    let trimmed = trim(item.role, text, look.trims);
     let plain = trimmed.as_deref().unwrap_or(text);
     if let Some((kind, most)) = item.cut.filter(|(_, most)| item.tokens > *most) {
         let bytes = text.len() as u64 * most / item.tokens;

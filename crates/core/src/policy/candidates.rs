@@ -1,6 +1,7 @@
 //! Input to a policy: the tool results of a request as it would be sent.
 
 use super::cut::CutKind;
+use super::trim::Trims;
 use crate::edit::fold::{Unit, ViewUnit};
 use crate::edit::resolve::Desk;
 use crate::key::Key;
@@ -32,6 +33,8 @@ pub struct Look<'t> {
     pub budget: Option<f64>,
     /// The texts of the results.
     pub texts: Texts<'t>,
+    /// The trims that the settings allow.
+    pub trims: Trims,
 }
 
 /// A block of thinking.

@@ -47,6 +47,7 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         let by_text = |name: &String| settings.artifacts.get(name).is_some_and(|artifact| !artifact.texts.is_empty());
         let reads_texts = settings.preserve_artifacts.iter().any(by_text);
         let mut eligible = Eligibility { settings, look: look.clone(), facts, reads_texts };
+        eligible.look.trims = settings.trims;
         let mut items = std::mem::take(&mut eligible.look.items);
         eligible.pin(&mut items);
         eligible.release(&mut items);

@@ -42,6 +42,7 @@ pub use settings::{Budget, Mode, Rules, Settings};
 pub use stub::StubForm;
 pub use tally::{Tally, tally};
 pub use target::Target;
+pub use trim::Trims;
 pub use worth::{Worth, worth};
 
 /// Proposes edits before each request, based only on its [`Look`].

@@ -5,6 +5,7 @@ use super::diet::Diet;
 use super::protect::{self, Artifact, Call};
 use super::stub::StubForm;
 use super::target::Target;
+use super::trim::Trims;
 use crate::pattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -86,6 +87,8 @@ pub struct Settings {
     pub exclude_tools: Vec<String>,
     /// The file that gets a line for each clearing: absolute, or in the project.
     pub ledger: String,
+    /// The trims of new results.
+    pub trims: Trims,
     /// The longest new results, by kind.
     pub cuts: Cuts,
     /// The diet for tools.
@@ -164,6 +167,7 @@ impl Default for Settings {
             artifacts: protect::known(),
             exclude_tools: Vec::new(),
             ledger: LEDGER.to_owned(),
+            trims: Trims::default(),
             cuts: Cuts::SHIPPED,
             diet: Diet::default(),
             hook: None,

@@ -1,19 +1,40 @@
 //! Trimming: removes parts of a result that carry no information before it is first sent.
 
 use crate::tool::ToolRole;
+use serde::{Deserialize, Serialize};
+
+/// The trims that are made, by what they shorten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trims {
+    /// File views lose their line numbers.
+    pub views: bool,
+    /// Search hits lose the file name before each line.
+    pub searches: bool,
+    /// Outputs lose colours, trailing blanks and repeated lines.
+    pub outputs: bool,
+    /// Calls of finished edits lose the text that they replaced.
+    pub edits: bool,
+}
+
+impl Default for Trims {
+    fn default() -> Trims {
+        Trims { views: true, searches: true, outputs: true, edits: true }
+    }
+}
 
 /// A run of this many equal lines is shortened to two.
 const SAME: usize = 4;
 
 /// A shorter text with the same information; none if it would not be much shorter.
-pub fn trim(role: ToolRole, text: &str) -> Option<String> {
+pub fn trim(role: ToolRole, text: &str, trims: Trims) -> Option<String> {
     let short = match role {
-        ToolRole::Read => unnumbered(text)?,
+        ToolRole::Read if trims.views => unnumbered(text)?,
         // The agent may copy from it verbatim.
-        ToolRole::Edit | ToolRole::Write => return None,
+        ToolRole::Read | ToolRole::Edit | ToolRole::Write => return None,
         _ => {
-            let plain = plain(text);
-            headed(&plain).unwrap_or(plain)
+            let plain = trims.outputs.then(|| plain(text));
+            let headed = trims.searches.then(|| headed(plain.as_deref().unwrap_or(text))).flatten();
+            headed.or(plain)?
         }
     };
     (short.len() + short.len() / 50 + 60 < text.len()).then_some(short)
@@ -150,21 +171,25 @@ fn colourless(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn all(role: ToolRole, text: &str) -> Option<String> {
+        trim(role, text, Trims::default())
+    }
+
     #[test]
     fn a_view_of_a_file_loses_its_numbers() {
         let lines: Vec<String> = (10..40).map(|at| format!("{at:6}→    let x_{at} = {at};")).collect();
         let text = format!("{}\n\n<note>\nmore\n</note>", lines.join("\n"));
-        let short = trim(ToolRole::Read, &text).expect("shorter");
+        let short = all(ToolRole::Read, &text).expect("shorter");
         assert!(
             short.starts_with("[lines 10 to 39 of the file, without their numbers]\n    let x_10 = 10;\n"),
             "{short}"
         );
         assert!(short.ends_with("    let x_39 = 39;\n\n<note>\nmore\n</note>"), "{short}");
         let gap = text.replace("    12→", "    99→");
-        assert_eq!(trim(ToolRole::Read, &gap), None, "what does not count up is left alone");
-        assert_eq!(trim(ToolRole::Read, "     1→a\n     2→b"), None, "too little");
-        assert_eq!(trim(ToolRole::Read, "no numbers"), None);
-        assert_eq!(trim(ToolRole::Edit, &text), None);
+        assert_eq!(all(ToolRole::Read, &gap), None, "what does not count up is left alone");
+        assert_eq!(all(ToolRole::Read, "     1→a\n     2→b"), None, "too little");
+        assert_eq!(all(ToolRole::Read, "no numbers"), None);
+        assert_eq!(all(ToolRole::Edit, &text), None);
     }
 
     #[test]
@@ -176,7 +201,7 @@ mod tests {
         let told = format!(
             "{one}\n11-// before\n12:fn a() {{\n13-}}\n--\n40:let x = \"{other}:1:\";\n{other}:7:a();\n{one}:99:a();"
         );
-        assert_eq!(trim(ToolRole::Search, &found), Some(told));
+        assert_eq!(all(ToolRole::Search, &found), Some(told));
         let mostly_words = format!("{found}\n{}", "and something else\n".repeat(3)) + "more\n".repeat(9).as_str();
         assert_eq!(headed(&mostly_words), None, "not what a search prints");
         assert_eq!(headed("12:30:01 started\n12:30:02 stopped"), None, "these are times");
@@ -186,10 +211,10 @@ mod tests {
     fn an_output_loses_colours_blanks_and_repetitions() {
         let text = format!("\u{1b}[1;32mok\u{1b}[0m  \n{}end", "still waiting …\n".repeat(50));
         assert_eq!(
-            trim(ToolRole::Shell, &text).as_deref(),
+            all(ToolRole::Shell, &text).as_deref(),
             Some("ok\nstill waiting …\n[the line above 49 more times]\nend")
         );
         assert_eq!(plain("a\n\n\n\nb\nb\nc  "), "a\n\n\nb\nb\nc");
-        assert_eq!(trim(ToolRole::Shell, "a few words"), None);
+        assert_eq!(all(ToolRole::Shell, "a few words"), None);
     }
 }

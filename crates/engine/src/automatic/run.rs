@@ -16,7 +16,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
-use ctx_core::policy::{Held, Look, Mode, Texts};
+use ctx_core::policy::{Held, Look, Mode, Texts, Trims};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_models::{CacheRules, Rates};
 use ctx_store::Step;
@@ -272,6 +272,7 @@ impl Engine {
             held: Held::default(),
             budget: None,
             texts,
+            trims: Trims::default(),
         }
     }
 }

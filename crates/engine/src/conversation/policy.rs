@@ -4,7 +4,7 @@ pub mod calls;
 pub mod noted;
 pub mod tool_use;
 
-use crate::log::Automatic;
+use crate::log::{Automatic, PhaseSummary};
 use crate::tool_text::TextIndex;
 use ctx_api::context::WorthView;
 use ctx_api::timeline::Signal;
@@ -22,6 +22,8 @@ pub struct PolicyState {
     /// The last computed view of content worth removing.
     pub worth: Option<Box<RememberedView>>,
     pub phases: Phases,
+    /// The summaries that wait until the account allows their price.
+    pub summaries: Vec<PhaseSummary>,
     /// The editor watches the conversation; the edits it would have made; it has signalled that the limit is near.
     pub automated: bool,
     pub noted: NotedEdits,
@@ -44,6 +46,10 @@ impl PolicyState {
             Automatic::Noted { .. } | Automatic::Kept { .. } => {
                 self.diet_noted |= matches!(said, Automatic::Noted { tools, .. } if !tools.is_empty());
                 self.noted.add(said);
+            }
+            Automatic::Summary(summary) => {
+                self.summaries.retain(|one| !one.is_of(summary));
+                self.summaries.extend(Some(summary).filter(|summary| summary.waits_for.is_some()).cloned());
             }
             Automatic::Access(_) | Automatic::Helped(_) => {}
             Automatic::Signal(told) => self.near_limit = told.signal == Signal::ContextNearLimit,

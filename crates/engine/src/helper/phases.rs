@@ -4,7 +4,7 @@ use crate::Engine;
 use crate::automatic::candidates::Candidates;
 use crate::compose::{Ground, Weights};
 use crate::conversation::{Conversation, account};
-use crate::log::HelperUse;
+use crate::log::{HelperUse, PhaseSummary};
 use ctx_api::edit::{EditRequest, When};
 use ctx_core::SlotId;
 use ctx_core::edit::Operation;
@@ -12,7 +12,7 @@ use ctx_core::edit::address::Address;
 use ctx_core::edit::fold::{Frame, View};
 use ctx_core::edit::layout::{Group, Layout, layout};
 use ctx_core::fast_map::FastSet;
-use ctx_core::policy::{Call, Mode, Settings};
+use ctx_core::policy::{Call, Mode, Phase, Settings};
 
 /// The author of these edits.
 pub const AUTHOR: &str = "helper";
@@ -25,17 +25,32 @@ impl Engine {
         account::helper_price(&self.models, used) <= conversation.usage.account.balance(&self.models).allows()
     }
 
+    /// The summaries that wait for the account, and that it now allows.
+    pub fn due_summaries(&self, conversation: &Conversation) -> Vec<PhaseSummary> {
+        let is_due = |summary: &&PhaseSummary| {
+            summary.waits_for.as_ref().is_some_and(|price| self.allows_help(conversation, price))
+        };
+        conversation.policy.summaries.iter().filter(is_due).cloned().collect()
+    }
+
     /// The edit that replaces an ended phase with a summary, which is still to be written. None if the settings leave the
     /// phase alone, or little of it may go.
-    pub fn phase_summary(&self, conversation: &Conversation, phase: &str, settings: &Settings) -> Option<EditRequest> {
+    pub fn phase_summary(
+        &self,
+        conversation: &Conversation,
+        summary: &PhaseSummary,
+        settings: &Settings,
+    ) -> Option<EditRequest> {
+        let phase = summary.phase.as_str();
         let when = match settings.mode {
             Mode::On => When::Cold,
             Mode::Ask => When::Accepted,
             Mode::Observe | Mode::Off => return None,
         };
         let path: Vec<SlotId> = conversation.messages.tree.path().map(|slot| slot.id).collect();
-        let mut ended = conversation.policy.phases.all().iter().rev().filter(|one| one.ended.is_some());
-        let ended = ended.find(|one| one.name == phase).filter(|_| settings.clears_after(phase))?;
+        let is_it = |one: &&Phase| one.name == phase && one.ended.is_some_and(|moment| moment.at == summary.ended);
+        let ended = conversation.policy.phases.all().iter().rev().find(is_it);
+        let ended = ended.filter(|_| settings.clears_after(phase))?;
         let messages = ended.messages(&path)?;
 
         let ground = Ground::of(conversation, false);

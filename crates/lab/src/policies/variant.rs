@@ -1,6 +1,6 @@
 //! The automatic editor with other parameters, for comparison: `auto:gain=3:stub.names=20`.
 
-use ctx_core::policy::{Auto, Cuts, Look, Policy, Proposal, Rules, Settings};
+use ctx_core::policy::{Auto, Cuts, Look, Policy, Proposal, Rules, Settings, Trims};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,13 +16,15 @@ pub struct Variant {
 struct Parameters {
     #[serde(flatten)]
     rules: Rules,
+    trims: Trims,
     cuts: Cuts,
 }
 
 impl Variant {
     /// With these parameters, each as `NAME=VALUE`, separated by colons. The error lists the names.
     pub fn of(name: &str, changes: &str) -> Result<Variant, String> {
-        let shipped = Parameters { rules: Rules::default(), cuts: Settings::default().cuts };
+        let Settings { rules, trims, cuts, .. } = Settings::default();
+        let shipped = Parameters { rules, trims, cuts };
         Ok(Variant { name: name.to_owned(), parameters: changed(&shipped, "auto", changes)? })
     }
 }
@@ -66,8 +68,8 @@ impl Policy for Variant {
     }
 
     fn editor(&self, settings: Settings) -> Option<Settings> {
-        let Parameters { rules, cuts } = self.parameters;
-        Some(Settings { rules, cuts, ..settings })
+        let Parameters { rules, trims, cuts } = self.parameters;
+        Some(Settings { rules, trims, cuts, ..settings })
     }
 }
 
@@ -77,9 +79,10 @@ mod tests {
 
     #[test]
     fn a_variant_has_the_named_parameters_and_else_the_shipped_ones() {
-        let variant = Variant::of("it", "gain=3:stub.names=20:cuts.build=900").expect("a variant");
+        let variant = Variant::of("it", "gain=3:stub.names=20:cuts.build=900:trims.views=false").expect("a variant");
         let settings = variant.editor(Settings::default()).expect("settings");
         assert_eq!((settings.rules.gain, settings.rules.stub.names, settings.cuts.build), (3.0, 20, 900));
+        assert_eq!(settings.trims, Trims { views: false, ..Trims::default() });
         let (rules, cuts) = (Rules::default(), Settings::default().cuts);
         let back = Rules { gain: rules.gain, stub: rules.stub, ..settings.rules };
         assert_eq!((back, Cuts { build: cuts.build, ..settings.cuts }), (rules, cuts));

@@ -55,8 +55,9 @@ pub struct Summary {
     pub harmed_steps: usize,
     pub harmed_edits: usize,
     pub harmed_rereads: usize,
-    /// The tokens of the content that harmed steps relied on. `forced_cost` is the money.
+    /// The tokens of the content that harmed steps relied on. `forced_cost` is the money, `forced_seconds` the time.
     pub missed_tokens: u64,
+    pub forced_seconds: f64,
     /// Steps that repeated a command or a search whose earlier result was hidden, the tokens of those results, and the
     /// cost of the steps. The recording has these steps too, so they are neither in `harm` nor added to `cost`.
     pub repeated_steps: usize,
@@ -141,6 +142,7 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         harmed_edits: count(&|score| score.harmed_edits),
         harmed_rereads: count(&|score| score.harmed_rereads),
         missed_tokens: sum(&|score| score.missed_tokens).round() as u64,
+        forced_seconds: sum(&|score| score.forced_seconds),
         repeated_steps: count(&|score| score.repeated),
         repeated_tokens: sum(&|score| score.repeated_tokens).round() as u64,
         repeated_cost: sum(&|score| score.repeated_cost),

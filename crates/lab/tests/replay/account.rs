@@ -3,13 +3,15 @@
 
 use ctx_core::policy::{Auto, Policy};
 use ctx_lab::policies::Nothing;
-use ctx_lab::recording::{Labels, Recording, Turn, Usage};
+use ctx_lab::recording::{Labels, Recording, Turn, Usage, read};
 use ctx_lab::replay::{PlayOutcome, RecordingFacts, play};
 use ctx_lab::run::with_known;
 use ctx_models::Models;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 // Far from the limits of their windows, where edits are forced. The first and the third differ in the price of reads.
 const OPUS: &str = "claude-opus-5";
@@ -175,9 +177,12 @@ fn random_sessions_are_never_much_dearer() {
 /// The largest share by which the editor was dearer at any moment, without the cost of limit exceptions; and the turns
 /// of these.
 fn worst_without_exceptions(steps: &[Step]) -> (f64, Vec<usize>) {
-    let recording = session(steps);
-    let none = played(&recording, &[], Arc::new(Nothing));
-    let auto = played(&recording, &[], Arc::new(Auto::default()));
+    worst_of(&session(steps))
+}
+
+fn worst_of(recording: &Recording) -> (f64, Vec<usize>) {
+    let none = played(recording, &[], Arc::new(Nothing));
+    let auto = played(recording, &[], Arc::new(Auto::default()));
     let (mut without, mut with, mut worst, mut exceptions) = (0.0, 0.0, f64::MIN, Vec::new());
     for (turn, (none, auto)) in none.turns.iter().zip(&auto.turns).enumerate() {
         let cost = |turn: &ctx_lab::replay::Turn| turn.input_cost + turn.output_cost;
@@ -227,4 +232,33 @@ fn only_limit_exceptions_exceed_the_bound_and_only_near_the_limit() {
     // In a wide window, the same results force nothing.
     let wide: Vec<Step> = vec![Step { model: OPUS, ..narrow }; 40];
     assert_eq!(worst_without_exceptions(&wide).1, Vec::<usize>::new());
+}
+
+/// A few recordings, or all with `CTX_LONG=1`, of both splits: nothing is chosen by this.
+#[test]
+fn recorded_sessions_exceed_the_bound_at_no_request_but_by_limit_exceptions() {
+    let folders = ["corpus", "corpus2"].map(|set| (set, testkit::recorded_files(set)));
+    let folders = folders.iter().filter(|(_, files)| !files.is_empty());
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let recordings: Vec<Recording> = folders.flat_map(|(set, _)| read(&[shared.join(set)]).recordings).collect();
+    let every = if testkit::is_long() { 1 } else { 30 };
+    let (next, worst) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(recording) = recordings.get(next.fetch_add(every, Ordering::Relaxed)) {
+                    let (share, exceptions) = worst_of(recording);
+                    let mut worst = worst.lock().expect("a list");
+                    worst.push((share, exceptions.len(), recording.name.to_string()));
+                }
+            });
+        }
+    });
+    let mut worst = worst.into_inner().expect("a list");
+    worst.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let with_exceptions = worst.iter().filter(|(_, exceptions, _)| *exceptions > 0).count();
+    println!("{} recordings, {with_exceptions} with limit exceptions; {:?}", worst.len(), worst.first());
+    for (share, _, name) in &worst {
+        assert!(*share <= 0.02, "{name}: {share}");
+    }
 }

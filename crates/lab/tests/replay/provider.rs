@@ -69,4 +69,9 @@ fn cleared_thinking_makes_requests_smaller_and_breaks_the_cache_each_time() {
     // The cache has nothing behind the oldest thinking that was there one request earlier.
     assert!(last.written > none.turns[39].reading.written * 3.0, "{last:?}");
     assert!(bill(&by_message).0 > bill(&none).0, "so it costs more than it saves");
+    // If the cache found any beginning, only what stands behind the cleared thinking would be written again.
+    let anywhere = provided(&recording, "provider-thinking:by_message=true:thinking=3:anywhere=true");
+    let best = &anywhere.turns[39].reading;
+    assert!(best.prompt() == last.prompt() && best.written < last.written / 2.0, "{best:?}");
+    assert!(best.written > none.turns[39].reading.written, "{best:?}");
 }

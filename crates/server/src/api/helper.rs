@@ -9,14 +9,18 @@ use ctx_core::ErrorCode;
 use ctx_engine::Refusal;
 use ctx_engine::helper::phases::AUTHOR;
 use ctx_engine::helper::{Material, OpenQuestions, Piece, Question};
-use ctx_engine::log::HelperUse;
+use ctx_engine::log::{self, HelperUse, PhaseSummary};
 use ctx_service::Service;
+use ctx_team::Scopes;
 use http::HeaderMap;
+use std::sync::Arc;
+use tokio::sync::mpsc;
 
 use super::read::Answer;
 use super::{Api, refused};
-use crate::helper::{Handle, Work};
+use crate::helper::{Handle, Helper, Work};
 use crate::local::{ControlError, face_of};
+use crate::team::KeyEnd;
 use ctx_api::helper::JobView;
 
 pub async fn status(api: Api, headers: HeaderMap) -> Answer<HelperView> {
@@ -98,31 +102,84 @@ pub async fn apply(api: &Api, name: String, edit: EditRequest) -> Answer<EditRes
     start(api, name, edit).await?.outcome().await.map(Json).map_err(refused)
 }
 
-/// Starts the summary of an ended phase, if the settings ask for one and the account allows its price.
-pub async fn summarize_phase(api: &Api, conversation: &str, phase: &str) {
-    if !(api.0.around.helper.is_on() && api.0.around.helper.settings().phases) {
+/// Starts the summary of an ended phase, if the settings ask for one. If the account does not allow its price yet, the
+/// summary waits.
+pub async fn summarize_phase(api: &Api, conversation: &str, summary: PhaseSummary) {
+    if !summarizes_phases(&api.0.around.helper) {
         return;
     }
-    let (name, ended) = (conversation.to_owned(), phase.to_owned());
-    let started = match api.ask(move |service| service.phase_summary(&name, &ended)).await {
-        Ok(Some(edit)) => start_if_allowed(api, conversation.to_owned(), edit).await,
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
-    };
-    if let Err(error) = started {
+    if let Err(error) = start_summary(api, conversation, &summary).await {
         tracing::info!(code = %error.code, "no summary of the phase: {}", error.message);
+        // It is not tried again: the next answer would fail as well.
+        if summary.waits_for.is_some() {
+            let _ = note_summary(api, conversation, PhaseSummary { waits_for: None, ..summary }).await;
+        }
     }
 }
 
-async fn start_if_allowed(api: &Api, name: String, edit: EditRequest) -> Result<(), ControlError> {
-    let (of, again) = (name.clone(), edit.clone());
-    let open = api.ask(move |service| service.questions(&of, edit)).await?;
+fn summarizes_phases(helper: &Helper) -> bool {
+    helper.is_on() && helper.settings().phases
+}
+
+async fn start_summary(api: &Api, conversation: &str, summary: &PhaseSummary) -> Result<(), ControlError> {
+    let waited = summary.waits_for.is_some();
+    let done = || PhaseSummary { waits_for: None, ..summary.clone() };
+    let (name, of) = (conversation.to_owned(), summary.clone());
+    let Some(edit) = api.ask(move |service| service.phase_summary(&name, &of)).await? else {
+        if waited {
+            note_summary(api, conversation, done()).await?;
+        }
+        return Ok(());
+    };
+    let (name, again) = (conversation.to_owned(), edit.clone());
+    let open = api.ask(move |service| service.questions(&name, edit)).await?;
     let most = api.0.around.helper.most(&open.questions);
-    match api.ask(move |service| service.allows_help(&name, &most)).await? {
-        true => drop(begin_job(api, again, open)),
-        false => tracing::info!("no summary of the phase: its price is more than the account allows"),
+    let (name, price) = (conversation.to_owned(), most.clone());
+    if !api.ask(move |service| service.allows_help(&name, &price)).await? {
+        tracing::info!("the summary of the phase waits: its price is more than the account allows");
+        return note_summary(api, conversation, PhaseSummary { waits_for: Some(most), ..done() }).await.map(drop);
+    }
+    // The model is asked at most once: only the daemon that ends the waiting asks.
+    if !waited || note_summary(api, conversation, done()).await? {
+        begin_job(api, again, open);
     }
     Ok(())
+}
+
+async fn note_summary(api: &Api, conversation: &str, summary: PhaseSummary) -> Result<bool, ControlError> {
+    let name = conversation.to_owned();
+    api.ask(move |service| service.note_summary(&name, &summary)).await
+}
+
+/// The queue of conversations; later ones come up again.
+const WAITING: usize = 64;
+
+/// Starts waiting summaries as soon as the account allows them, which may be after any answer. Runs until the service
+/// ends.
+pub(crate) fn resume_summaries(api: &Api) {
+    if !summarizes_phases(&api.0.around.helper) {
+        return;
+    }
+    let (send, mut heard) = mpsc::channel::<String>(WAITING);
+    api.0.service.listen(move |record| {
+        if record.kind == log::ANSWERED {
+            let _ = send.try_send(record.conversation.clone());
+        }
+        !send.is_closed()
+    });
+    // An unused desk closes: this must not keep it.
+    let inside = Arc::downgrade(&api.0);
+    tokio::spawn(async move {
+        while let Some(name) = heard.recv().await {
+            let Some(inside) = inside.upgrade() else { return };
+            let (of, looker) = (name.clone(), inside.service.clone());
+            let due = tokio::task::spawn_blocking(move || looker.due_summaries(&of)).await;
+            let api = Api(inside, None, Scopes::ALL, KeyEnd::default());
+            for summary in due.ok().and_then(Result::ok).unwrap_or_default() {
+                summarize_phase(&api, &name, summary).await;
+            }
+        }
+    });
 }
 
 async fn start(api: &Api, name: String, edit: EditRequest) -> Result<Handle, ControlError> {

@@ -48,6 +48,7 @@ use ctx_service::{Recorder, Service};
 use ctx_team::Scopes;
 use http::request::Parts;
 
+pub(crate) use self::helper::resume_summaries;
 use self::openapi::{Routes, told};
 use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;

@@ -5,6 +5,8 @@ use axum::extract::Path;
 use axum::extract::rejection::JsonRejection;
 use ctx_api::phases::{PhaseAction, PhaseRequest, PhasesView};
 
+use ctx_engine::log::PhaseSummary;
+
 use super::read::Answer;
 use super::{Api, helper};
 
@@ -21,8 +23,9 @@ pub async fn phase(
     let ends = request.action == PhaseAction::End;
     let view = api.ask(move |service| service.phase(&name, &request)).await?;
     let ended = view.phases.iter().filter(|phase| phase.ended.is_some()).max_by_key(|phase| phase.ended);
-    if let Some(ended) = ended.filter(|_| ends) {
-        helper::summarize_phase(&api, &view.conversation, &ended.name).await;
+    if let Some((ended, at)) = ended.filter(|_| ends).and_then(|phase| Some((phase, phase.ended?))) {
+        let summary = PhaseSummary { phase: ended.name.clone(), ended: at, waits_for: None };
+        helper::summarize_phase(&api, &view.conversation, summary).await;
     }
     Ok(Json(view))
 }

@@ -96,6 +96,7 @@ impl Desk {
             retitle(around.helper.clone(), service.clone());
         }
         let api = Api::new(service.clone(), recorder.clone(), traffic.clone(), around.clone(), seat.clone());
+        api::resume_summaries(&api);
         let metrics = api::metrics_router(api.clone());
         let own = api::router(api.clone());
         let with_guests = match seat {

@@ -88,7 +88,10 @@ impl Parts {
 /// Whether a record is only for the automatic editor.
 fn is_silent(record: &Record) -> bool {
     record.kind == log::AUTOMATIC
-        && matches!(serde_json::from_slice(&record.body), Ok(Automatic::Kept { .. } | Automatic::Helped(_)))
+        && matches!(
+            serde_json::from_slice(&record.body),
+            Ok(Automatic::Kept { .. } | Automatic::Helped(_) | Automatic::Summary(_))
+        )
 }
 
 /// The slot of the last message of a request. A retry adds none: it ends where the previous one did.
@@ -151,7 +154,7 @@ fn automatic(said: Automatic) -> Option<What> {
     Some(match said {
         Automatic::PhaseBegan { name, author, .. } => What::Phase { name, ended: false, author },
         Automatic::PhaseEnded { name, author, .. } => What::Phase { name, ended: true, author },
-        Automatic::Kept { .. } | Automatic::Helped(_) => return None,
+        Automatic::Kept { .. } | Automatic::Helped(_) | Automatic::Summary(_) => return None,
         Automatic::Noted { request, summary, note, tokens_before, tokens_after, .. } => {
             What::Noted { request, summary, note, tokens_before, tokens_after }
         }

@@ -225,7 +225,13 @@ fn of_bound(policy: &Summary) -> String {
 /// The steps of a policy that repeated a lookup.
 fn repeated(policy: &Summary) -> Option<String> {
     let Summary { repeated_steps, repeated_tokens, repeated_cost, missed_tokens, .. } = policy;
-    let missed = format!("{}: harmed steps relied on {} tokens", policy.policy, words::count(*missed_tokens));
+    let Summary { forced_cost, forced_seconds, .. } = policy;
+    let missed = format!(
+        "{}: harmed steps relied on {} tokens; re-reads would take ${forced_cost:.2} and {:.0} min",
+        policy.policy,
+        words::count(*missed_tokens),
+        forced_seconds / 60.0
+    );
     let steps = words::plural(*repeated_steps as u64, "step");
     let tokens = words::count(*repeated_tokens);
     let repeats = format!(

@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::{Artifact, Budget, Cuts, Fact, Input, Texts, tally};
+use crate::policy::{Artifact, Budget, Cuts, Fact, Input, Texts, Trims, tally};
 use crate::tool::ToolRole;
 use ctx_models::Rates;
 
@@ -258,6 +258,40 @@ fn searches_beyond_a_budget_go_sooner() {
     assert_eq!(gone_of(Some(Budget { single_search: 1_000, ..budget })), 7, "all but the recent ones");
     assert_eq!(gone_of(Some(Budget { accumulated: 1_000, ..budget })), 7);
     assert_eq!(gone_of(Some(Budget { session_total: 6_000, ..budget })), 6, "recent ones count, though they stay");
+}
+
+#[test]
+fn every_trim_has_its_own_switch() {
+    let view: String = (1..60).map(|at| format!("{at:6}→let x_{at} = {at};\n")).collect();
+    let hits: String =
+        (1..60).map(|at| format!("crates/core/src/policy/choose.rs:{at}:let x_{at} = {at};\n")).collect();
+    let text = |call: &str| {
+        let noise = "still waiting\n".repeat(100);
+        Some(
+            match call {
+                "c0" => view.clone(),
+                "c1" => hits.clone(),
+                _ => noise,
+            }
+            .into(),
+        )
+    };
+    let tools = [(ToolRole::Read, 900), (ToolRole::Search, 900), (ToolRole::Shell, 900), (ToolRole::Edit, 100)];
+    let mut look = Look { texts: Texts(Some(&text)), ..look(&tools) };
+    look.items.iter_mut().for_each(|item| item.fresh = true);
+    look.items[3].input = Some(Input { tokens: 900, before: 0, left: 100, unreplaced: 300 });
+    let trimmed = |trims: Trims| -> Vec<bool> {
+        let settings = Settings { trims, cuts: Cuts::default(), ..Settings::default() };
+        let proposed = choose(&settings, &look, &nothing, USUAL);
+        let has = |at: usize| proposed.iter().any(|one| format!("{:?}", one.what).contains(&format!("\"c{at}\"")));
+        (0..4).map(has).collect()
+    };
+    let all = Trims::default();
+    assert_eq!(trimmed(all), [true; 4]);
+    assert_eq!(trimmed(Trims { views: false, ..all }), [false, true, true, true]);
+    assert_eq!(trimmed(Trims { searches: false, ..all }), [true, false, true, true]);
+    assert_eq!(trimmed(Trims { outputs: false, ..all }), [true, true, false, true]);
+    assert_eq!(trimmed(Trims { edits: false, ..all }), [true, true, true, false]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Cleared content of every kind is kept in files.
 
 use super::work::{Work, on, results};
-use ctx_engine::log::HelperUse;
+use ctx_engine::log::{HelperUse, PhaseSummary};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,6 +175,33 @@ fn an_edit_that_the_limit_forces_beyond_the_account_is_named_and_counted_apart()
     }
     let end = "; from 48,000 tokens on, it clears even beyond the account (limit exception)";
     assert!(next.ends_with(end), "{next}");
+}
+
+#[test]
+fn a_summary_waits_for_the_account_and_is_due_once() {
+    let mut work = Work::new(on());
+    work.work(6);
+    let context = work.service.context(&work.conversation).expect("a view");
+    let account = context.account.expect("an account");
+    let most = ((account.credit + account.saved) / 4e-6) as u64;
+    let waits = |ended: u64, input: u64| {
+        let waits_for = Some(HelperUse { model: "claude-opus-5-5".to_owned(), input, output: 0 });
+        PhaseSummary { phase: "testing".to_owned(), ended, waits_for }
+    };
+    let note =
+        |work: &Work, summary: &PhaseSummary| work.service.note_summary(&work.conversation, summary).expect("stored");
+    let due = |work: &Work| work.service.due_summaries(&work.conversation).expect("a list");
+    let (dear, cheap) = (waits(1, most * 2), waits(2, most / 2));
+    assert!(note(&work, &dear) && !note(&work, &dear) && note(&work, &cheap));
+    assert_eq!(due(&work), [cheap.clone()], "phases of one name are told apart");
+    work.restart(on());
+    assert_eq!(due(&work), [cheap.clone()]);
+    let taken = PhaseSummary { waits_for: None, ..cheap };
+    assert!(note(&work, &taken) && !note(&work, &taken), "one takes it");
+    assert_eq!(due(&work), []);
+    // The account grows with what is spent.
+    work.work(12);
+    assert_eq!(due(&work), [dear]);
 }
 
 #[test]
