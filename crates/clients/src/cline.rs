@@ -1,5 +1,7 @@
 //! Cline: sends no session and often not its name; its tools take lists.
 
+mod session;
+
 use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
@@ -21,6 +23,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["ask_question", "spawn_agent", "team_*"],
     installer: Some(&INSTALLER),
     launch: Launch { programs: &["cline"], routes: &[ROUTE] },
+    sessions: Some(session::FILES),
     marks: &["CLINE_ACTIVE"],
     mcp: Some(McpCaller::named("Cline")),
     ..Client::BASE

@@ -3,7 +3,7 @@
 use ctx_core::content::WireId;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Recognises and reads the session files of a client.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +16,30 @@ pub struct SessionFiles {
     /// For a client that keeps its sessions in an SQLite database: the rows are a session's name and its text for
     /// [`SessionFiles::read`].
     pub query: Option<&'static str>,
+    /// The name of the session in a file, if its own name does not tell.
+    pub name: fn(&Path) -> Option<String>,
+    pub companion: Option<Companion>,
+}
+
+impl SessionFiles {
+    /// Recognises nothing.
+    pub const BASE: SessionFiles = SessionFiles {
+        recognises: |_, _| false,
+        read: |_, _| SessionFile { conversations: Vec::new(), skipped: Vec::new() },
+        passes_over: |_| false,
+        query: None,
+        name: |_| None,
+        companion: None,
+    };
+}
+
+/// A second file of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Companion {
+    /// Its path beside that of a session file.
+    pub path: fn(&Path) -> Option<PathBuf>,
+    /// Reads both files.
+    pub read: fn(&str, &[u8], &[u8]) -> SessionFile,
 }
 
 /// The contents of a session file.

@@ -6,6 +6,7 @@
 //! This module has the exact walk and the verdict; [`matcher`] has the rules for the rest.
 
 mod matcher;
+mod summary;
 
 use crate::message::Message;
 use crate::tree::{NodeIx, SlotId, Tree, is_injected};
@@ -98,7 +99,7 @@ pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> RequestPath {
         let Some(child) = tree.child_like(base, message) else { break };
         (base, rest, depth) = (Some(child), later, depth + 1);
     }
-    let places = Matcher::new(tree, base, rest).run(sighting.unanswered);
+    let places = Matcher::new(tree, base, rest).run(sighting.compacted, sighting.unanswered);
     let verdict = judge(tree, base, rest, &places, sighting.compacted);
     RequestPath { base, depth, places, verdict }
 }
@@ -115,6 +116,7 @@ fn judge(tree: &Tree, base: Option<NodeIx>, rest: &[Message], places: &[Place], 
         None if matches!(places.first(), Some(Place::Known(_))) => Verdict::Rerender,
         None if recognised => Verdict::Compaction,
         None => Verdict::Unrelated,
+        Some(_) if compacted && summary::place(rest).is_some_and(|at| places[at] == Place::New) => Verdict::Compaction,
         Some(_) if dialogue => Verdict::Rerender,
         Some(_) if !on_current => Verdict::Return,
         Some(_) if !at_end(tree, base) => Verdict::Rewind,

@@ -10,7 +10,7 @@ mod search;
 
 use crate::links;
 use crate::message::{Anchor, Message};
-pub(crate) use search::{REACH, is_injected};
+pub(crate) use search::{REACH, comes_and_goes, is_injected};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

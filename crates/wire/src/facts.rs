@@ -158,6 +158,12 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Adds a copy of a result in the same message, which is the same message without it.
+    pub fn repeated_result(&mut self, at: &Span, call: Option<Cow<'_, str>>, size: (u32, u32)) {
+        self.push(at.clone(), Kind::ToolResult, size.0, size.1, None);
+        self.belongs_together(call.filter(|id| !id.is_empty()));
+    }
+
     /// Names the tool of the result added last, if the wire states it.
     pub fn answers_tool(&mut self, name: Option<Cow<'_, str>>) {
         if let Some(block) = self.blocks.last_mut() {
@@ -172,11 +178,16 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Adds a block whose identity was fed before.
+    pub fn identified(&mut self, at: &Span, kind: Kind, named: &str, size: (u32, u32)) {
+        let label = (kind == Kind::Other && !named.is_empty()).then(|| line(named));
+        self.push(at.clone(), kind, size.0, size.1, label);
+    }
+
     /// Adds any other block, identified by its bytes; `named`: its type on the wire.
     pub fn other(&mut self, bare: Bare<'_>, kind: Kind, named: &str, size: (u32, u32)) {
         self.feed_raw(named.as_bytes(), &bare);
-        let label = (kind == Kind::Other && !named.is_empty()).then(|| line(named));
-        self.push(bare.at.clone(), kind, size.0, size.1, label);
+        self.identified(bare.at, kind, named, size);
     }
 
     fn push(&mut self, at: Span, kind: Kind, chars: u32, fixed_tokens: u32, label: Option<String>) {

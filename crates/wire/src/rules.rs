@@ -36,7 +36,7 @@ const SHARED: &[Rule] = &[
     ),
 ];
 
-/// All rules that a repair or a refusal can name, in order.
+/// All rules that a repair, a refusal or the documentation names, in order.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     let lists = [anthropic::rules::RULES, chat::rules::RULES, responses::rules::RULES, gemini::rules::RULES, SHARED];
     lists.into_iter().flatten()

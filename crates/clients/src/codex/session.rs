@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::path::Path;
 
-pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over: |_| false, query: None };
+pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, ..SessionFiles::BASE };
 
 /// One line of the file.
 #[derive(Deserialize)]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::path::Path;
 
-pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over, query: None };
+pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over, ..SessionFiles::BASE };
 
 /// A file of older versions.
 #[derive(Deserialize)]

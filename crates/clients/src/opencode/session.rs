@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, passes_over: |_| false, query: Some(EXPORTS) };
+pub(super) const FILES: SessionFiles = SessionFiles { recognises, read, query: Some(EXPORTS), ..SessionFiles::BASE };
 
 /// The exports of all sessions in the database.
 const EXPORTS: &str = "

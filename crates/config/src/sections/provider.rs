@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 /// No model has a larger window.
 const MOST_TOKENS: u64 = 100_000_000;
-/// The provider does not summarise less (C8).
+/// The provider does not summarise less.
 const LEAST_COMPACT: u64 = 50_000;
 /// No request has more calls or turns.
 const MOST_ITEMS: u64 = 100_000;

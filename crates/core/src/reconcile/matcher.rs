@@ -1,8 +1,8 @@
 //! The rules for messages that the exact walk could not place, most trusted first.
 
-use super::{Place, at_end};
+use super::{Place, at_end, summary};
 use crate::message::{Anchor, Block, Message, Role};
-use crate::tree::{NodeIx, REACH, Slot, SlotId, Tree, is_injected};
+use crate::tree::{NodeIx, REACH, Slot, SlotId, Tree, comes_and_goes, is_injected};
 use std::collections::HashSet;
 
 pub(super) struct Matcher<'a> {
@@ -18,7 +18,7 @@ impl<'a> Matcher<'a> {
         Matcher { tree, base, rest, placed: vec![None; rest.len()], used: HashSet::new() }
     }
 
-    pub fn run(mut self, unanswered: bool) -> Vec<Place> {
+    pub fn run(mut self, compacted: bool, unanswered: bool) -> Vec<Place> {
         // A plain next turn: nothing was ever seen behind this place, so the rest is new. The rest of the tree is not
         // searched: a pasted prompt is a new message.
         let beyond = at_end(self.tree, self.base) && !self.tree.goes_on(self.base);
@@ -26,6 +26,9 @@ impl<'a> Matcher<'a> {
             let path = self.tree.path_to(self.base);
             self.used = path.into_iter().map(|node| self.tree.slot_at(node).id).collect();
             self.by_ids();
+            if compacted {
+                self.by_kept_prompts();
+            }
             self.by_neighbours();
             if self.by_kept_end() || self.by_long_texts() {
                 self.by_neighbours();
@@ -52,18 +55,54 @@ impl<'a> Matcher<'a> {
         slot.message.role == message.role && self.is_free(slot) && !self.tree.contradicts(slot, message)
     }
 
-    /// By tool ids and signatures, none of which may name another slot. Results of new calls are new too: some
-    /// providers restart their ids from zero.
+    /// By tool ids and signatures, none of which may name another slot. What follows a new answer is new too: some
+    /// providers restart their ids from zero. Words without ids before a call are known with it.
     fn by_ids(&mut self) {
         let mut new_answer = false;
         for (at, message) in self.rest.iter().enumerate() {
             let mut ids = message.anchors.iter().filter(|anchor| matches!(anchor, Anchor::Id(_)));
-            let slot = ids.find_map(|&anchor| self.tree.anchored(anchor));
-            if let Some(slot) = slot.filter(|slot| !new_answer && self.fits(slot, message)) {
+            let slot = ids.find_map(|&anchor| self.tree.anchored(anchor)).filter(|slot| self.fits(slot, message));
+            let words = slot.filter(|_| new_answer).and_then(|slot| self.words_before(at, slot));
+            if let Some(slot) = slot.filter(|_| !new_answer || words.is_some()) {
+                words.into_iter().for_each(|(before, words)| self.take(before, words));
                 self.take(at, slot.id);
             }
             if !is_injected(message) {
                 new_answer = message.role == Role::Assistant && self.placed[at].is_none();
+            }
+        }
+    }
+
+    /// The message without ids before `at`, and its slot if it stood before `slot`.
+    fn words_before(&self, at: usize, slot: &Slot) -> Option<(usize, SlotId)> {
+        let before = (0..at).rev().take(REACH).find(|&before| !is_injected(&self.rest[before]))?;
+        let has_ids = self.rest[before].anchors.iter().any(|anchor| matches!(anchor, Anchor::Id(_)));
+        let found = self.tree.before(slot.id, &self.rest[before], |slot| self.is_free(slot))?;
+        (self.placed[before].is_none() && !has_ids).then_some((before, found))
+    }
+
+    /// By the human's words that the client kept in front of its summary: the last ones of the path, in order. The first
+    /// of them may be cut, and the last one may be the prompt that the client summarised for.
+    fn by_kept_prompts(&mut self) {
+        let speaks = |message: &Message| message.speaks.is_some() && !summary::is_summary(message);
+        let kept = 0..summary::place(self.rest).unwrap_or(0);
+        let kept: Vec<usize> = kept.filter(|&at| speaks(&self.rest[at])).collect();
+        let behind = self.tree.current_behind(self.base).iter().rev();
+        let prompts: Vec<&Slot> =
+            behind.map(|&node| self.tree.slot_at(node)).filter(|slot| speaks(&slot.message)).collect();
+        let same = |(&at, slot): (&usize, &&Slot)| self.tree.is_same(slot, &self.rest[at]).then_some((at, slot.id));
+        let aligned = |new: usize| -> Vec<(usize, SlotId)> {
+            kept.iter().rev().skip(new).zip(&prompts).map_while(same).collect()
+        };
+        let (with_new, without_new) = (aligned(1), aligned(0));
+        let is_new = with_new.len() > without_new.len();
+        let pairs = if is_new { with_new } else { without_new };
+        if pairs.len() + 1 + usize::from(is_new) < kept.len() {
+            return;
+        }
+        for (at, slot) in pairs {
+            if self.placed[at].is_none() && !self.used.contains(&slot) {
+                self.take(at, slot);
             }
         }
     }
@@ -73,7 +112,7 @@ impl<'a> Matcher<'a> {
         let mut previous = Some(self.base.map(|node| self.tree.slot_at(node).id));
         for (at, message) in self.rest.iter().enumerate() {
             let known = self.placed[at].or_else(|| self.tree.after(previous?, message, |slot| self.is_free(slot)));
-            if let Some(slot) = known {
+            if let Some(slot) = known.or_else(|| self.changed_results(previous??, at)) {
                 self.take(at, slot);
                 previous = Some(Some(slot));
             } else if !is_injected(message) {
@@ -90,6 +129,18 @@ impl<'a> Matcher<'a> {
                 next = None;
             }
         }
+    }
+
+    /// Results without ids that the client cleared or doubled: behind the same call, before the same message.
+    fn changed_results(&self, call: SlotId, at: usize) -> Option<SlotId> {
+        let has_ids = |message: &Message| message.anchors.iter().any(|anchor| matches!(anchor, Anchor::Id(_)));
+        let message = self.rest.get(at).filter(|message| message.has_results() && !has_ids(message))?;
+        let next = self.rest[at + 1..].iter().find(|message| !comes_and_goes(message))?;
+        let is_before = |slot: &&Slot| self.tree.after(Some(slot.id), next, |_| true).is_some();
+        let behind = self.tree.followers(call).find(|slot| {
+            slot.message.has_results() && !has_ids(&slot.message) && self.fits(slot, message) && is_before(slot)
+        });
+        behind.map(|slot| slot.id)
     }
 
     /// By the kept end of the path after a different front, as after a client's summary. Everything the model said was
@@ -116,17 +167,21 @@ impl<'a> Matcher<'a> {
 
     /// Pairs the messages before `end` with the end of the current path. All of them must match, except the new front.
     fn kept_before(&self, end: usize) -> Vec<(usize, SlotId)> {
-        let said = |at: &usize| !is_injected(&self.rest[*at]);
+        let said = |at: &usize| !comes_and_goes(&self.rest[*at]);
         let path = self.tree.current().iter().rev().map(|&node| self.tree.slot_at(node));
-        let pairs = (0..end).rev().filter(said).zip(path.filter(|slot| !is_injected(&slot.message)));
+        let pairs = (0..end).rev().filter(said).zip(path.filter(|slot| !comes_and_goes(&slot.message)));
         let kept: Vec<(usize, SlotId)> = pairs
             .take_while(|&(at, slot)| self.placed[at].is_none() && self.is_free(slot))
             .take_while(|&(at, slot)| self.tree.is_same(slot, &self.rest[at]))
             .map(|(at, slot)| (at, slot.id))
             .collect();
         let first = kept.last().map_or(0, |&(at, _)| at);
+        // The model acknowledges a summary that some clients send.
+        let is_receipt = self.rest.first().is_some_and(summary::is_summary)
+            && self.rest.get(1).is_some_and(|message| message.role == Role::Assistant);
+        let front = if is_receipt { 2 } else { 1 };
         let unexplained = (0..first).filter(said).filter(|&at| self.placed[at].is_none()).count();
-        if self.base.is_none() && unexplained <= 1 { kept } else { Vec::new() }
+        if self.base.is_none() && unexplained <= front { kept } else { Vec::new() }
     }
 
     /// By long texts without a recognised neighbour: accepted if a neighbour in the request has the same text as a
@@ -146,7 +201,7 @@ impl<'a> Matcher<'a> {
     }
 
     fn is_supported(&self, at: usize, slot: &Slot) -> bool {
-        let said = |message: &&Message| !is_injected(message);
+        let said = |message: &&Message| !comes_and_goes(message);
         let previous = self.rest[..at].iter().rev().take(REACH).find(said);
         let next = self.rest[at + 1..].iter().take(REACH).find(said);
         previous.is_some_and(|message| self.tree.before(slot.id, message, |_| true).is_some())

@@ -3,11 +3,12 @@
 
 use super::*;
 use crate::key::Key;
+use crate::lexicon::SUMMARY_TITLE;
 use crate::message::{Anchor, Block, Kind, Role};
 use std::time::{Duration, Instant};
 
-/// Parses a message: `u:words`, `a:words`, `s:words`, `r:id` (results), `i:words` (injected). A word with `#` is an id;
-/// one with `!` makes the text long.
+/// Parses a message: `u:words`, `a:words`, `s:words`, `r:id` (results), `t:id` (reasoning), `c:words` (the client's
+/// summary), `i:words` (injected). A word with `#` is an id; one with `!` makes the text long.
 fn message(text: &str) -> Message {
     let (role, words) = text.split_once(':').unwrap();
     let ids = words.split(' ').filter(|word| word.starts_with('#'));
@@ -17,8 +18,8 @@ fn message(text: &str) -> Message {
     if said.contains('!') {
         anchors.push(Anchor::Text(Key::of([said.as_bytes()])));
     }
-    let results = Block {
-        kind: Kind::ToolResult,
+    let block = |kind: Kind| Block {
+        kind,
         at: 0..0,
         chars: 0,
         fixed_tokens: 0,
@@ -26,19 +27,25 @@ fn message(text: &str) -> Message {
         role: Default::default(),
         tool_use_id: None,
         signature: None,
-        label: None,
+        label: (role == "c").then(|| SUMMARY_TITLE.into()),
         touches: None,
+    };
+    let kind = match role {
+        "r" => Some(Kind::ToolResult),
+        "t" => Some(Kind::Thinking),
+        "c" => Some(Kind::Text),
+        _ => None,
     };
     Message {
         role: match role {
-            "a" => Role::Assistant,
+            "a" | "t" => Role::Assistant,
             "s" => Role::System,
             _ => Role::User,
         },
         key: Key::of([role.as_bytes(), said.as_bytes()]),
         anchors,
-        blocks: if role == "r" { vec![results] } else { Vec::new() },
-        speaks: (role == "u").then_some(0),
+        blocks: kind.map(block).into_iter().collect(),
+        speaks: matches!(role, "u" | "c").then_some(0),
         title: None,
     }
 }
@@ -184,6 +191,58 @@ fn a_kept_end_must_explain_all_but_the_front() {
 fn ids_of_two_slots_in_one_message_name_neither() {
     let mut tree = tree("u:one, a:call #1, r:result #1, a:call #2, r:result #2");
     assert_eq!(send(&mut tree, "u:other, a:calls #1 #2, r:results #1 #2").0, [5, 6, 7]);
+}
+
+#[test]
+fn reasoning_that_is_left_out_does_not_part_what_stood_together() {
+    let mut tree = tree("u:one, t:#1, a:done, u:two, t:#2, a:done, u:three");
+    assert_eq!(send(&mut tree, "u:one, a:done, u:two, a:done, u:three"), (vec![0, 2, 3, 5, 6], Verdict::Rerender));
+    assert_eq!(send(&mut tree, "u:one, t:#1, a:done, u:two, t:#3, a:done").0, [0, 1, 2, 3, 7, 8], "a new answer");
+}
+
+#[test]
+fn cleared_results_without_ids_are_known_between_what_stood_around_them() {
+    let mut tree = tree("u:one, a:call, r:found, a:done, u:two");
+    assert_eq!(send(&mut tree, "u:one, a:call, r:cleared, a:done, u:two").0, [0, 1, 2, 3, 4]);
+    assert_eq!(send(&mut tree, "u:one, a:call, r:other, a:else").0, [0, 1, 5, 6], "the call was made again");
+}
+
+#[test]
+fn a_receipt_behind_the_summary_does_not_hide_the_kept_end() {
+    let mut tree = tree("u:one, a:x, u:two");
+    let (slots, verdict) = send_as(&mut tree, "c:summary, a:got it, u:two, a:y, u:three", true);
+    assert_eq!((slots, verdict), (vec![3, 4, 2, 5, 6], Verdict::Compaction));
+}
+
+#[test]
+fn words_before_a_known_call_are_known_with_it() {
+    let mut tree = tree("u:one, t:#0, a:look #0, a:call #1, r:result #1, u:two");
+    let (slots, _) = send_as(&mut tree, "u:summary, a:look, a:call #1, r:result #1, u:three", true);
+    assert_eq!(slots, [6, 2, 3, 4, 7]);
+    assert_eq!(send(&mut tree, "u:summary, a:other, a:call #1, r:result #1").0, [6, 8, 9, 10], "ids from zero again");
+}
+
+#[test]
+fn the_humans_words_before_a_summary_are_known_in_their_order() {
+    let mut tree = tree("s:rules, u:long, a:x, u:fix, a:y, u:fix, a:z");
+    let (slots, verdict) = send_as(&mut tree, "u:lo, u:fix, s:rules, u:fix, c:summary", true);
+    assert_eq!((slots, verdict), (vec![7, 3, 8, 5, 9], Verdict::Compaction), "the first one is cut");
+    let (slots, verdict) = send_as(&mut tree, "u:lo, u:fix, s:rules, u:fix, c:summary, a:w, u:fix", true);
+    assert_eq!((slots, verdict), (vec![7, 3, 8, 5, 9, 10, 11], Verdict::Next));
+}
+
+#[test]
+fn the_prompt_that_the_client_summarised_for_is_new_before_the_summary() {
+    let mut tree = tree("s:rules, u:one, a:x, u:fix, a:y, u:more, a:z, r:found");
+    let (slots, verdict) = send_as(&mut tree, "u:one, u:fix, u:more, u:new, c:summary", true);
+    assert_eq!((slots, verdict), (vec![1, 3, 5, 8, 9], Verdict::Compaction));
+}
+
+#[test]
+fn words_before_a_summary_that_were_said_elsewhere_are_new() {
+    let mut tree = tree("u:one, a:x, u:two, a:y");
+    let (slots, verdict) = send_as(&mut tree, "u:zero, u:one, u:three, c:summary", true);
+    assert_eq!((slots, verdict), (vec![4, 5, 6, 7], Verdict::Compaction));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Queries of the tree: candidates for a slot, and neighbours.
 
 use super::{AnchorSlots, NodeIx, Slot, SlotId, Tree};
-use crate::message::{Anchor, Message, Role};
+use crate::message::{Anchor, Kind, Message, Role};
 
-/// The maximum run of injected messages to look past.
+/// The maximum run of injected messages and reasoning to look past.
 pub(crate) const REACH: usize = 8;
 
 /// The number of places of a slot to examine, newest first. Only a client that rewrites its whole history with every
@@ -18,6 +18,17 @@ pub(crate) fn is_injected(message: &Message) -> bool {
         Role::User => message.speaks.is_none() && !message.has_results(),
         Role::Assistant | Role::Other => false,
     }
+}
+
+/// Whether two renderings of the same history may differ by the message: the client injected it, or it is only reasoning,
+/// which clients leave out for another model.
+pub(crate) fn comes_and_goes(message: &Message) -> bool {
+    is_injected(message) || is_reasoning(message)
+}
+
+fn is_reasoning(message: &Message) -> bool {
+    let mut blocks = message.blocks.iter();
+    message.role == Role::Assistant && !message.blocks.is_empty() && blocks.all(|block| block.kind == Kind::Thinking)
 }
 
 impl Tree {
@@ -60,6 +71,14 @@ impl Tree {
         free: impl Fn(&Slot) -> bool,
     ) -> Option<SlotId> {
         self.nearest(self.places(slot), |node| self.children(node).to_vec(), message, free)
+    }
+
+    /// The slots that ever followed `slot` directly, those on the current path first.
+    pub(crate) fn followers(&self, slot: SlotId) -> impl Iterator<Item = &Slot> {
+        let mut behind: Vec<NodeIx> =
+            self.places(Some(slot)).into_iter().flat_map(|node| self.children(node)).copied().collect();
+        behind.sort_by_key(|&node| std::cmp::Reverse((self.depth_on_current(node).is_some(), node)));
+        behind.into_iter().map(|node| self.slot_at(node))
     }
 
     /// The nearest slot that ever stood before `slot` and holds `message`.
@@ -127,7 +146,7 @@ impl Tree {
         }
     }
 
-    /// Walks from place to place, past injected messages, until one holds `message`.
+    /// Walks from place to place, past messages that come and go, until one holds `message`.
     fn nearest(
         &self,
         mut from: Vec<Option<NodeIx>>,
@@ -140,7 +159,7 @@ impl Tree {
             if let Some(node) = self.best(&level, message, &free) {
                 return Some(self.slot_at(node).id);
             }
-            from = level.into_iter().filter(|&node| is_injected(&self.slot_at(node).message)).map(Some).collect();
+            from = level.into_iter().filter(|&node| comes_and_goes(&self.slot_at(node).message)).map(Some).collect();
             if from.is_empty() {
                 break;
             }

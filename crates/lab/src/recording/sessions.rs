@@ -12,7 +12,14 @@ fn kinds() -> impl Iterator<Item = SessionFiles> {
 
 /// The session of a client in a file; `None` if it is not one.
 pub(super) fn read(path: &Path, name: &str, bytes: &[u8]) -> Option<SessionFile> {
-    kinds().find(|files| (files.recognises)(path, bytes)).map(|files| (files.read)(name, bytes))
+    let files = kinds().find(|files| (files.recognises)(path, bytes))?;
+    let own = (files.name)(path);
+    let name = own.as_deref().unwrap_or(name);
+    let companion = files.companion.and_then(|one| Some((one, std::fs::read((one.path)(path)?).ok()?)));
+    Some(match companion {
+        Some((companion, beside)) => (companion.read)(name, bytes, &beside),
+        None => (files.read)(name, bytes),
+    })
 }
 
 /// The sessions in the database of a client; `None` if it is not one.

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod broken;
+mod cline;
 mod recorded;
 mod sessions;
 mod stored;

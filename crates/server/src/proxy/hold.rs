@@ -1,6 +1,5 @@
 //! The life of a held request, and two refusals that are handled here: of an edit that we requested in addition to the
-//! client's (C13), and of thinking that only composing can have invalidated (rulebook A63, A68, A71). Each is retried
-//! at most once.
+//! client's, and of thinking that only composing can have invalidated (rule A65). Each is retried at most once.
 
 use ctx_engine::compose::{Otherwise, OutgoingRequest};
 use ctx_engine::ports::provider::ProviderRefusal;

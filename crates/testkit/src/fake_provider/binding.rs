@@ -1,5 +1,5 @@
 //! Bound thinking: each block is valid only after exactly the system, tools and messages it was produced after
-//! (rulebook A60 to A75).
+//! (A65).
 
 use super::json::{Fields, is_truthy, text};
 use super::request::{Request, is_thinking, kind_of, without_mark};

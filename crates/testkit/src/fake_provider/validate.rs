@@ -1,4 +1,4 @@
-//! The API's own checks (rulebook part A): the mistakes that a proxy can make by editing conversations. Checked in the
+//! The API's own checks (rules A1, A2 and so on): the mistakes that a proxy can make by editing conversations. Checked in the
 //! API's order; the first mistake is reported.
 
 use super::Options;

@@ -1,4 +1,4 @@
-//! Recovery when the provider still refuses a thinking block (rulebook A63, A68): asks it to drop such blocks itself.
+//! Recovery when the provider still refuses a thinking block (A65): asks it to drop such blocks itself.
 
 use crate::body::Body;
 use crate::json;

@@ -4,7 +4,7 @@
 
 use crate::rules::{Rule, rule};
 
-/// All rules that a repair or a refusal can name, in order.
+/// All rules that a repair, a refusal or the documentation names, in order.
 pub const RULES: &[Rule] = &[
     rule(
         "A1",
@@ -187,10 +187,22 @@ pub const RULES: &[Rule] = &[
         "ctx keeps the mark while anything of the answer is sent. Nothing to do.",
     ),
     rule(
+        "A49",
+        "a thread keeps its history at the provider",
+        "A request of a thread carries only what is new; the provider keeps the rest.",
+        "ctx passes such requests through and cannot edit them. Switch threads off in the client.",
+    ),
+    rule(
         "A50",
         "some blocks are not for writing",
         "Tool changes, compaction blocks and fallback marks are written only by the client or the provider.",
         "ctx leaves such a block out. Remove it from the raw JSON of the edit.",
+    ),
+    rule(
+        "A51",
+        "thinking of the latest answer is all or nothing",
+        "The thinking blocks of the latest answer must come back unchanged, in order and complete.",
+        "ctx keeps all of them or leaves all of them out. Nothing to do.",
     ),
     rule(
         "A54",
@@ -227,6 +239,12 @@ pub const RULES: &[Rule] = &[
         "one-hour breakpoints come first",
         "A cache breakpoint with a lifetime of one hour must not follow one of five minutes.",
         "ctx adapts the lifetime. Nothing to do.",
+    ),
+    rule(
+        "A78",
+        "not every block takes a breakpoint",
+        "Thinking, empty texts and deferred tools take no cache breakpoint.",
+        "ctx puts the breakpoint on the nearest block that takes one. Nothing to do.",
     ),
     rule(
         "A79",

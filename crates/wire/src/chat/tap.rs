@@ -164,7 +164,7 @@ fn learn(object: &str, answer: &mut Answer) {
     }
 }
 
-/// The prompt's count is the total, including the cached part (C41, P11).
+/// The prompt's count is the total, including the cached part (C41).
 fn read_usage(usage: &str) -> Option<Usage> {
     let names = [
         "prompt_tokens",

@@ -18,13 +18,15 @@ pub(super) fn glance(bytes: &[u8]) -> (Role, bool) {
 pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     let content = Contents::read(bytes);
     let mut facts = Facts::new(bytes, content.role(), lexicon);
-    for span in &content.parts {
-        part(bytes, span, &mut facts);
+    for (at, span) in content.parts.iter().enumerate() {
+        let is_copy = content.parts[..at].iter().any(|before| bytes[before.clone()] == bytes[span.clone()]);
+        part(bytes, span, is_copy, &mut facts);
     }
     facts.finish()
 }
 
-fn part(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
+/// Adds a part. `is_copy`: an equal one stands before it.
+fn part(bytes: &[u8], span: &Span, is_copy: bool, facts: &mut Facts<'_>) {
     let part = Part::read(bytes, span);
     let bare = Bare { at: span, cut: part.signature_cut() };
     match part.data() {
@@ -45,7 +47,11 @@ fn part(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
         }
         Some(Data::Response) => {
             let size = part.member(bytes, "response").map_or((0, 0), |response| size(bytes, response));
-            facts.result(bare, part.text(bytes, "id"), size);
+            // Gemini CLI sends results twice when it resumes a session.
+            match is_copy {
+                true => facts.repeated_result(span, part.text(bytes, "id"), size),
+                false => facts.result(bare, part.text(bytes, "id"), size),
+            }
             facts.answers_tool(part.text(bytes, "name"));
         }
         Some(Data::Inline | Data::File) => {

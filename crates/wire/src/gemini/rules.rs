@@ -2,7 +2,7 @@
 
 use crate::rules::{Rule, rule};
 
-/// All rules of this wire that a repair or a refusal can name, in order.
+/// All rules of this wire that a repair, a refusal or the documentation names, in order.
 pub const RULES: &[Rule] = &[
     rule(
         "G1",
@@ -29,16 +29,34 @@ pub const RULES: &[Rule] = &[
         "Write `role` and `parts` only.",
     ),
     rule(
+        "G5",
+        "neighbours of one role are one turn",
+        "The API joins consecutive contents of one role before it checks them; older services refuse them.",
+        "Where an edit makes such neighbours, ctx joins them. Nothing to do.",
+    ),
+    rule(
         "G6",
         "the user begins",
         "The first content is the user's.",
         "ctx writes `[continued]` as the user's first words. Keep the message that the model answers to avoid it.",
     ),
     rule(
+        "G7",
+        "the model does not speak last",
+        "Current models refuse a request that ends with the model.",
+        "ctx keeps the newest content. Nothing to do.",
+    ),
+    rule(
         "G8",
         "arguments and responses are objects",
         "`args` and `response` are JSON objects.",
         "Write `{\"output\": \"text\"}` for a text.",
+    ),
+    rule(
+        "G10",
+        "as many results as calls",
+        "The content behind calls has one result for each.",
+        "ctx removes the other half when an edit takes one. Nothing to do.",
     ),
     rule(
         "G11",
@@ -59,15 +77,87 @@ pub const RULES: &[Rule] = &[
         "ctx sorts results. It leaves out a call or a result of yours that nothing links: give both the same `id`.",
     ),
     rule(
+        "G14",
+        "results of a step share a content",
+        "The results of parallel calls stand in one content of the user.",
+        "ctx keeps them together. Nothing to do.",
+    ),
+    rule(
+        "G16",
+        "results have a content of their own",
+        "Vertex refuses a content with results and text.",
+        "Where an edit touches such a content, ctx puts the text into one of its own. Nothing to do.",
+    ),
+    rule(
         "G17",
         "hosted calls go with their results",
         "`toolCall` and `toolResponse` belong together by their id.",
         "ctx removes the other half.",
     ),
     rule(
+        "G30",
+        "calls of the current turn are signed",
+        "From Gemini 3 on, the first call of each step since the user's last words needs its signature.",
+        "ctx keeps signatures, and signs a call of yours as documented for calls that the model did not make. Nothing to do.",
+    ),
+    rule(
+        "G32",
+        "a missing signature is refused",
+        "The API names the call that has no signature.",
+        "ctx signs it as documented for calls that the model did not make. Nothing to do.",
+    ),
+    rule(
+        "G34",
+        "some signatures are not checked",
+        "Google documents a text that stands for a missing signature; the model loses what it thought in that step.",
+        "ctx uses it only for calls that an edit brought into the current turn. Nothing to do.",
+    ),
+    rule(
+        "G35",
+        "signatures belong to an endpoint",
+        "A signature of another service or model family is refused.",
+        "After such a refusal ctx repeats the request once without signatures. Nothing to do.",
+    ),
+    rule(
         "G36",
         "thoughts belong to the model",
         "A signature belongs to the part that it came with, and the API checks it.",
         "ctx keeps thoughts and signatures with their parts or leaves them out; it never writes any.",
+    ),
+    rule(
+        "G40",
+        "answers stream as a list or as events",
+        "Without `alt=sse` the answer is one JSON list, errors included.",
+        "ctx reads both. Nothing to do.",
+    ),
+    rule(
+        "G41",
+        "a Google login wraps requests",
+        "The service behind the login takes the request in a member of its own, and wraps answers.",
+        "ctx edits the request inside. Nothing to do.",
+    ),
+    rule(
+        "G42",
+        "errors have Google's form",
+        "The service behind a Google login also lists errors.",
+        "ctx writes its own errors in the same form. Nothing to do.",
+    ),
+    rule(
+        "G43",
+        "the prompt's count is the total",
+        "`promptTokenCount` includes the cached part; thoughts are counted beside the answer.",
+        "ctx subtracts the cached part for prices. Nothing to do.",
+    ),
+    rule(
+        "G44",
+        "tokens are counted for a whole request",
+        "`countTokens` takes contents or a whole request.",
+        "ctx counts for the conversation that the request belongs to. Nothing to do.",
+    ),
+    rule(
+        "G45",
+        "cached content is kept at the provider",
+        "A request that names `cachedContent` carries only what follows it.",
+        "ctx edits what the request carries; what is cached can be edited only in the client.",
     ),
 ];

@@ -30,6 +30,16 @@ fn the_address_names_the_call_and_the_model() {
 }
 
 #[test]
+fn results_that_are_sent_twice_are_the_same_message() {
+    let result = json!({"functionResponse": {"name": "read_file", "response": {"output": "found"}}});
+    let other = json!({"functionResponse": {"name": "read_file", "response": {"output": "more"}}});
+    let once = read(&json!({"role": "user", "parts": [result, other]}));
+    let twice = read(&json!({"role": "user", "parts": [result, other, result, other]}));
+    assert_eq!((twice.key, twice.blocks.len()), (once.key, 4));
+    assert_ne!(read(&json!({"role": "user", "parts": [result]})).key, once.key);
+}
+
+#[test]
 fn parts_are_blocks_in_both_spellings() {
     let camel = json!({"role": "model", "parts": [
         {"text": "hm", "thought": true}, {"text": "I look."},

@@ -125,7 +125,7 @@ pub(super) fn is_checked(input: &Input<'_>, from: usize) -> bool {
         || says(b"\"thought_signature\"")
 }
 
-/// The start of the current turn: behind the user's last content without a result (G30, G31).
+/// The start of the current turn: behind the user's last content without a result (G30).
 fn current_turn(mut contents: impl DoubleEndedIterator<Item = Glance> + ExactSizeIterator) -> usize {
     contents.rposition(|content| content.role == Role::User && !content.has_results).map_or(0, |at| at + 1)
 }

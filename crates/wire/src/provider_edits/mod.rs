@@ -95,7 +95,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In the order that the provider requires (C6, C9).
+    /// In the order that the provider requires.
     pub const ALL: [Kind; 3] = [Kind::Thinking, Kind::ToolUses, Kind::Compact];
 
     /// Its `type`.

@@ -7,7 +7,7 @@ use ctx_models::{BreakEven, Price};
 /// Clearing begins at this share of the model's window; summaries a little later, as the last resort.
 pub const CLEAR_PERCENT: u64 = 60;
 pub const COMPACT_PERCENT: u64 = 80;
-/// If the window is unknown: the provider's own defaults (C3, C8).
+/// If the window is unknown: the provider's own defaults.
 pub const CLEAR_TOKENS: u64 = 100_000;
 pub const COMPACT_TOKENS: u64 = 150_000;
 /// The provider does not summarise less.

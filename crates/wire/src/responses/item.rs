@@ -232,15 +232,29 @@ impl<'b> Item<'b> {
     /// Adds an opaque block.
     fn opaque(&self, facts: &mut Facts<'_>) {
         let (chars, fixed) = size(self.bytes, self.at.clone());
-        let sealed = self.text("encrypted_content").as_deref().map_or(0, sealed_tokens);
+        let blob = self.text("encrypted_content").filter(|blob| !blob.is_empty());
+        blob.iter().for_each(|blob| facts.anchor(Key::of([b"sealed".as_slice(), blob.as_bytes()])));
+        let sealed = blob.as_deref().map_or(0, sealed_tokens);
         facts.other(self.bare(), Kind::Other, &self.kind, (chars, fixed + sealed));
         // Half of a pair of an unknown type is not sent alone.
         facts.belongs_together(self.link().filter(|_| self.sort == Sort::Opaque));
     }
 
+    /// Adds a call that the provider runs. Clients send it with and without its id and status.
+    fn hosted(&self, facts: &mut Facts<'_>) {
+        let lasting = self.members.iter().filter(|member| !matches!(key(self.bytes, member).as_ref(), "id" | "status"));
+        for member in lasting {
+            facts.identify(&self.bytes[member.key.clone()]);
+            facts.identify(&self.bytes[member.value.clone()]);
+        }
+        let (chars, fixed) = size(self.bytes, self.at.clone());
+        facts.identified(&self.at, Kind::Other, &self.kind, (chars, fixed));
+    }
+
     fn block(&self, facts: &mut Facts<'_>) {
         match self.sort {
             Sort::Call => self.call(facts),
+            Sort::Hosted => self.hosted(facts),
             Sort::Output => self.output(facts),
             Sort::Reasoning => self.reasoning(facts),
             _ => self.opaque(facts),

@@ -2,8 +2,20 @@
 
 use crate::rules::{Rule, rule};
 
-/// All rules of this wire that a repair or a refusal can name, in order.
+/// All rules of this wire that a repair, a refusal or the documentation names, in order.
 pub const RULES: &[Rule] = &[
+    rule(
+        "R1",
+        "the input is a text or a list of items",
+        "A bare text stands for one message of the user.",
+        "ctx shows and edits it as that message. Nothing to do.",
+    ),
+    rule(
+        "R3",
+        "the system prompt is the developer's",
+        "Roles are `user`, `assistant`, `system` and `developer`; the service behind a ChatGPT login wants `developer`.",
+        "ctx uses the role that the client uses. Nothing to do.",
+    ),
     rule(
         "R4",
         "parts fit the role and the format",
@@ -11,10 +23,22 @@ pub const RULES: &[Rule] = &[
         "ctx leaves the part out. Write it as text, or into a message of the user.",
     ),
     rule(
+        "R6",
+        "items are complete",
+        "A call needs `call_id`, `name` and `arguments`, a result its `call_id` and `output`, reasoning a `summary`.",
+        "Give the missing members in the raw JSON of the edit.",
+    ),
+    rule(
         "R7",
         "arguments are JSON in a string",
         "The provider parses the arguments of old calls.",
         "Give `arguments` as a string that holds a JSON object.",
+    ),
+    rule(
+        "R9",
+        "no content is empty",
+        "The provider refuses an empty input and a message without parts.",
+        "ctx leaves an empty message out. Give the edit a text, or delete the message.",
     ),
     rule(
         "R10",
@@ -53,10 +77,46 @@ pub const RULES: &[Rule] = &[
         "ctx keeps such a result as it is. To shorten the request, delete the call with it.",
     ),
     rule(
+        "R17",
+        "hosted calls have no result of their own",
+        "Calls that the provider runs carry their result inside, or have none.",
+        "They can be deleted alone. Nothing to do.",
+    ),
+    rule(
+        "R18",
+        "a result without an id stands alone",
+        "A result with a `name` and no `call_id` tells of an event outside of the conversation.",
+        "ctx needs no call for it. Nothing to do.",
+    ),
+    rule(
+        "R19",
+        "nobody speaks between a call and its result",
+        "Providers refuse a message of the user between a call and its result.",
+        "ctx moves the result before the message. Nothing to do.",
+    ),
+    rule(
         "R20",
         "reasoning stands before what it led to",
         "The provider refuses reasoning without the item that the model produced next.",
         "ctx removes the reasoning. Restore what was deleted behind it to keep it.",
+    ),
+    rule(
+        "R21",
+        "an item with an id needs its reasoning",
+        "The provider looks up what the model thought before an item by the id of the item.",
+        "When the reasoning goes, ctx removes the ids of its step (R27). Nothing to do.",
+    ),
+    rule(
+        "R22",
+        "items without ids are not looked up",
+        "Reasoning and its followers are checked by their ids only.",
+        "ctx removes the ids of a step that an edit changed. Nothing to do.",
+    ),
+    rule(
+        "R23",
+        "an id alone names nothing",
+        "With `store: false` nothing is kept at the provider, so an id without the content is not found.",
+        "ctx removes the ids of a step that an edit changed. If the client sends bare ids, let it send whole items.",
     ),
     rule(
         "R25",
@@ -65,15 +125,99 @@ pub const RULES: &[Rule] = &[
         "ctx shortens the id in the call and in its result. Nothing to do.",
     ),
     rule(
+        "R26",
+        "ids occur once",
+        "The provider refuses two items with one id, and two calls with one `call_id`.",
+        "ctx gives copies no id of an item and a new `call_id`. Nothing to do.",
+    ),
+    rule(
         "R27",
         "items beside a change lose their ids",
         "The provider looks reasoning and its followers up by their ids, and refuses a step that is incomplete.",
         "ctx sends the other items of the step without ids, which is always accepted. Nothing to do.",
     ),
     rule(
+        "R40",
+        "an item is complete when it is done",
+        "Only the event `response.output_item.done` has the whole sealed reasoning.",
+        "ctx reads items from that event. Nothing to do.",
+    ),
+    rule(
+        "R41",
+        "sealed reasoning belongs to an organisation",
+        "Another organisation or another Azure resource cannot open it.",
+        "After such a refusal ctx repeats the request once without reasoning. Nothing to do.",
+    ),
+    rule(
+        "R42",
+        "sealed reasoning must open",
+        "The provider refuses sealed reasoning that it cannot decrypt.",
+        "After such a refusal ctx repeats the request once without reasoning. Nothing to do.",
+    ),
+    rule(
+        "R43",
+        "reasoning goes all or nothing",
+        "Of a request whose sealed reasoning was refused, all of it and all ids must go.",
+        "ctx removes them and repeats the request once. Nothing to do.",
+    ),
+    rule(
         "R47",
         "only the model reasons",
         "Reasoning is sealed by the provider and cannot be written.",
         "ctx leaves it out. Write a text of the assistant instead.",
+    ),
+    rule(
+        "R48",
+        "sealed reasoning has a known size",
+        "Sealed text is base64 with an overhead of about 650 bytes, and counts as input when the model sees it.",
+        "ctx estimates its tokens from its length. Nothing to do.",
+    ),
+    rule(
+        "R52",
+        "a socket carries the same requests",
+        "Over a WebSocket a request is one message, `response.create`, and each event of the answer is one.",
+        "ctx reads and edits such requests like those over HTTP. Nothing to do.",
+    ),
+    rule(
+        "R53",
+        "a socket carries what is new",
+        "The client sends only new items while nothing else has changed, and the whole history otherwise.",
+        "ctx expands what is new from what it has seen. Nothing to do.",
+    ),
+    rule(
+        "R54",
+        "errors on a socket have a status",
+        "Two codes ask the client for the full request: `previous_response_not_found` and `websocket_connection_limit_reached`.",
+        "ctx passes them on. Nothing to do.",
+    ),
+    rule(
+        "R55",
+        "the client sends everything when asked",
+        "The code `previous_response_not_found` is answered with the whole history.",
+        "ctx answers so when it cannot expand a request. Nothing to do.",
+    ),
+    rule(
+        "R56",
+        "without sockets there is HTTP",
+        "A client that is refused the upgrade with 426 sends HTTP requests for the rest of the session.",
+        "ctx refuses the upgrade where it cannot follow the socket. Nothing to do.",
+    ),
+    rule(
+        "R57",
+        "warm-ups are no turns",
+        "A message with `generate: false` only prepares the connection.",
+        "ctx passes it on and records no turn. Nothing to do.",
+    ),
+    rule(
+        "R62",
+        "failures come inside of the stream",
+        "Overflow, rate limits and refusals arrive as `response.failed` after status 200.",
+        "ctx shows them as errors. For an overflow, delete or offload something large.",
+    ),
+    rule(
+        "R64",
+        "the input's count is the total",
+        "`input_tokens` includes the cached and the written tokens.",
+        "ctx subtracts them for prices. Nothing to do.",
     ),
 ];

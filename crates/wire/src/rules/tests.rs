@@ -1,5 +1,5 @@
 use super::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The source files of a folder, without tests.
@@ -29,8 +29,8 @@ fn numbers(line: &str) -> Vec<String> {
     literals.chain(cited.filter(|word| is_number(word))).map(str::to_owned).collect()
 }
 
-#[test]
-fn every_rule_that_the_program_can_name_is_in_the_table_and_no_other() {
+/// The rules that the program can name.
+fn used() -> BTreeSet<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates");
     let mut files = Vec::new();
     for folder in ["core/src", "wire/src", "engine/src", "service/src", "server/src"] {
@@ -43,8 +43,80 @@ fn every_rule_that_the_program_can_name_is_in_the_table_and_no_other() {
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         used.extend(code.flat_map(numbers));
     }
+    used
+}
+
+/// Every file below a folder with this ending.
+fn files(folder: &Path, ending: &str, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => files(&path, ending, into),
+            false if path.extension().is_some_and(|extension| extension == ending) => into.push(path),
+            false => {}
+        }
+    }
+}
+
+/// The rules that a text cites: each number, and those between two with `–` or `to` between them.
+fn cited(text: &str) -> Vec<String> {
+    let mut cited: Vec<String> = Vec::new();
+    let mut separator = "";
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let number = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let digits = number.strip_prefix(['A', 'C', 'G', 'R', 'X']).filter(|digits| matches!(digits.len(), 1 | 2));
+        if let Some(last) = digits.and_then(|digits| digits.parse::<u32>().ok()) {
+            let first = cited.last().filter(|_| separator == "range").and_then(|first| first[1..].parse().ok());
+            cited.extend(
+                first.into_iter().flat_map(|first: u32| first + 1..last).map(|at| format!("{}{at}", &number[..1])),
+            );
+            cited.push(number.to_owned());
+            separator = if word.ends_with('–') { "range" } else { "one" };
+        } else {
+            separator = if separator == "one" && number == "to" { "range" } else { "" };
+        }
+    }
+    cited
+}
+
+/// The rules that the documentation and comments cite, and a place of each. What a judge answers begins with the number.
+fn cited_anywhere() -> BTreeMap<String, PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the project");
+    let (mut pages, mut code) = (vec![root.join("CHANGELOG.md"), root.join("README.md")], Vec::new());
+    files(&root.join("docs"), "md", &mut pages);
+    files(&root.join("crates"), "rs", &mut code);
+    assert!(pages.len() > 20 && code.len() > 500, "{} pages and {} files", pages.len(), code.len());
+    let mut found = BTreeMap::new();
+    for path in pages {
+        let text = std::fs::read_to_string(&path).expect("a page");
+        found.extend(cited(&text).into_iter().map(|number| (number, path.clone())));
+    }
+    for path in code.into_iter().filter(|path| !path.ends_with("rules/tests.rs")) {
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        let comments = text.lines().filter_map(|line| Some(line.split_once("// ").or(line.split_once("//! "))?.1));
+        let answers = text.split('"').filter_map(|text| Some(text.split_once(": ")?.0)).filter(|start| start.len() < 4);
+        found.extend(comments.chain(answers).flat_map(cited).map(|number| (number, path.clone())));
+    }
+    found
+}
+
+#[test]
+fn every_rule_that_is_cited_anywhere_is_in_the_table_and_no_other() {
     let listed: BTreeSet<String> = all().map(|rule| rule.number.to_owned()).collect();
-    assert_eq!(used, listed);
+    let (used, mut cited) = (used(), cited_anywhere());
+    assert_eq!(used.difference(&listed).collect::<Vec<_>>(), Vec::<&String>::new(), "not in the table");
+    assert!(listed.iter().all(|number| used.contains(number) || cited.contains_key(number)), "one is never cited");
+    cited.retain(|number, _| !listed.contains(number));
+    assert_eq!(cited, BTreeMap::new(), "not in the table");
+}
+
+#[test]
+fn citations_are_found_in_lists_and_ranges() {
+    assert_eq!(
+        cited("rules C1 to C3, C13 and X3 (R52–R54), A4x, %C3 or E"),
+        ["C1", "C2", "C3", "C13", "X3", "R52", "R53", "R54", "C3"]
+    );
+    assert_eq!(cited("R20 towards R22; from A1 or to A3"), ["R20", "R22", "A1", "A3"]);
 }
 
 #[test]

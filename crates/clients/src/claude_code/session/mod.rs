@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use std::path::Path;
 
 pub(super) const FILES: SessionFiles =
-    SessionFiles { recognises: is_session, read, passes_over: is_about_an_agent, query: None };
+    SessionFiles { recognises: is_session, read, passes_over: is_about_an_agent, ..SessionFiles::BASE };
 
 /// Whether the file describes a sub-agent.
 fn is_about_an_agent(path: &Path) -> bool {

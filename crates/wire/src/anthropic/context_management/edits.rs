@@ -59,7 +59,7 @@ pub fn edits(settings: &ProviderSettings, facts: &Facts<'_>) -> Vec<Edit> {
         let trigger = settings.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
         let tokens = trigger.tokens(facts.window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT);
         let mut rest = format!(r#","trigger":{{"type":"input_tokens","value":{tokens}}}"#);
-        // The client would have to end a pause that it did not ask for (C26).
+        // The client would have to end a pause that it did not ask for.
         if let Some(text) = &settings.compact.instructions {
             rest.push_str(&format!(r#","instructions":{}"#, json!(text)));
         }

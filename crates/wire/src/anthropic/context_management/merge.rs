@@ -12,7 +12,7 @@ pub fn merge(body: &Body, edits: Vec<Edit>) -> (Vec<Splice>, Vec<Kind>) {
 
 fn merged(body: &Body, mut edits: Vec<Edit>) -> Option<(Vec<Splice>, Vec<Kind>)> {
     let (bytes, request) = (body.bytes(), body.spans());
-    // A thread has its history elsewhere (A49), and a summary is requested alone (C32).
+    // A thread has its history elsewhere (A49), and a summary is requested alone.
     let is_set = |name: &str| request.member(bytes, name).is_some_and(|(_, value)| value != b"null");
     if edits.is_empty() || is_set("compaction") || is_set("thread") {
         return None;
@@ -63,7 +63,7 @@ fn merged(body: &Body, mut edits: Vec<Edit>) -> Option<(Vec<Splice>, Vec<Kind>)>
         let kind = json::string_value(bytes, member(bytes, element.start, "type")?)?.into_owned();
         theirs.push((element, Kind::named(&kind)));
     }
-    // The client's own edits take precedence (C9), and each kind may occur once.
+    // The client's own edits take precedence, and each kind may occur once.
     edits.retain(|edit| !theirs.iter().any(|(_, kind)| *kind == Some(edit.kind)));
     let (Some((first, _)), Some((last, _))) = (theirs.first(), theirs.last()) else {
         let (all, kinds) = joined(&edits);

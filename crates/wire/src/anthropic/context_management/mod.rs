@@ -1,4 +1,4 @@
-//! The provider's own context editing (rulebook part C): the edits for one request, and their place in its body beside
+//! The provider's own context editing: the edits for one request, and their place in its body beside
 //! the client's.
 
 mod answers;
@@ -26,7 +26,7 @@ impl ProviderEdits for ContextManagement {
         let mut wanted = edits::edits(settings, &facts);
         wanted.retain(|edit| is_supported(edit.kind));
         let compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
-        // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
+        // Counting summarises nothing, and a signed summary goes with no other.
         let has_signed = memchr::memmem::find(body.message(0), br#""compaction""#).is_some();
         wanted.retain(|edit| edit.kind != Kind::Compact || !(counting || has_signed));
         let ours = wanted.iter().find(|edit| edit.kind == Kind::ToolUses).map(merge::excluded);

@@ -1,4 +1,4 @@
-//! The summary that the provider writes when it compacts a conversation (C24 to C27): a block at the beginning of its
+//! The summary that the provider writes when it compacts a conversation: a block at the beginning of its
 //! answer, expected back in the same place.
 
 use super::member;

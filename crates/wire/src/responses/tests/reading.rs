@@ -157,3 +157,13 @@ fn a_call_is_known_by_its_path() {
     assert_eq!(of("GET", "/v1/responses"), None);
     assert_eq!(crate::wire(WireId::OpenaiResponses).id(), WireId::OpenaiResponses);
 }
+
+#[test]
+fn a_call_that_the_provider_runs_is_the_same_without_its_id_and_status() {
+    let key = |item: &str| facts(item).key;
+    let search =
+        key(r#"{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"x"}}"#);
+    assert_eq!(key(r#"{"type":"web_search_call","action":{"type":"search","query":"x"}}"#), search);
+    assert_ne!(key(r#"{"type":"web_search_call","action":{"type":"search","query":"y"}}"#), search);
+    assert_ne!(key(r#"{"type":"file_search_call","action":{"type":"search","query":"x"}}"#), search);
+}
