@@ -53,7 +53,7 @@ use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;
 use crate::metrics::Metrics;
 use crate::observer::Traffic;
-use crate::team::{Guest, KeyEnd, Seat};
+use crate::team::{Guest, KeyLimits, Seat};
 use ctx_api::cache::MissesQuery;
 use ctx_api::conversations::{ImportQuery, Purge, PurgeResult};
 use ctx_api::edit::{Clear, Heal};
@@ -82,7 +82,7 @@ const LARGEST_BODY: usize = 32 * 1024 * 1024;
 
 /// The routes' view of the daemon, for one caller.
 #[derive(Clone)]
-pub struct Api(Arc<Inside>, Option<Guest>, Scopes, KeyEnd);
+pub struct Api(Arc<Inside>, Option<Guest>, Scopes, KeyLimits);
 
 struct Inside {
     service: Arc<Service>,
@@ -129,8 +129,8 @@ impl FromRequestParts<Api> for Api {
 
     async fn from_request_parts(parts: &mut Parts, state: &Api) -> Result<Api, Infallible> {
         let scopes = parts.extensions.get::<Scopes>().copied().unwrap_or_default();
-        let end = parts.extensions.get::<KeyEnd>().copied().unwrap_or_default();
-        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned(), scopes, end))
+        let limits = parts.extensions.get::<KeyLimits>().copied().unwrap_or_default();
+        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned(), scopes, limits))
     }
 }
 
@@ -143,7 +143,7 @@ impl Api {
         seat: Option<Seat>,
     ) -> Api {
         let inside = Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat };
-        Api(Arc::new(inside), None, Scopes::ALL, KeyEnd::default())
+        Api(Arc::new(inside), None, Scopes::ALL, KeyLimits::default())
     }
 
     /// The number of references to it: more than at rest while something uses it.
