@@ -35,7 +35,7 @@ use ctx_engine::edit::handle::Handles;
 use ctx_engine::edit::heal::Illness;
 use ctx_engine::helper::questions::{OpenQuestions, StaleTitle};
 use ctx_engine::log::HelperUse;
-use ctx_engine::ports::{About, Automatic};
+use ctx_engine::ports::{About, Authors, Automatic};
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_engine::{Moments, Problem, Refusal};
@@ -416,6 +416,20 @@ impl Service {
         let mut view = self.parts.on_newest(|| self.parts.cancel(name, id, author))?;
         view.remarks.extend(self.parts.confirm_named(name));
         Ok(view)
+    }
+
+    /// Asks `authors` from now on who may edit. Only the first ones count.
+    pub fn authorise(&self, authors: Arc<dyn Authors>) {
+        let _ = self.parts.engine.authors.set(authors);
+    }
+
+    /// Withdraws the deferred edits of authors who may no longer edit a conversation. Returns their ids and authors.
+    pub fn withdraw(&self, name: &str) -> Result<Vec<(String, String)>, Refusal> {
+        let withdrawn = self.parts.on_newest(|| self.parts.withdraw(name))?;
+        if !withdrawn.is_empty() {
+            let _told = self.parts.confirm_named(name);
+        }
+        Ok(withdrawn)
     }
 
     /// Applies a deferred edit now, regardless of its moment.

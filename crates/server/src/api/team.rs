@@ -79,11 +79,13 @@ impl Api {
         let (seat, team) = self.seat()?;
         let KeyLimits { expires_at, by_account } = self.3;
         let actor = Actor { scopes: self.2, expires_at, by_account, ..seat.actor() };
-        let registry = team.registry().clone();
+        let (registry, before) = (team.registry().clone(), team.registry().state());
         let changed = tokio::task::spawn_blocking(move || registry.change(&actor, |state| decide(state, &actor))).await;
         let failed =
             || ControlError::new(ErrorCode::Internal, "The daemon failed; this is a bug.", "Please report it.");
-        Ok(changed.map_err(|_| failed())??)
+        let mut changed = changed.map_err(|_| failed())??;
+        changed.warnings.extend(team.withdraw_lost(&before).await);
+        Ok(changed)
     }
 
     /// Enters an export or a purge by the caller, who may be a guest, into the audit log, behind the answer.

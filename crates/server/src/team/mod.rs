@@ -92,6 +92,9 @@ impl Desk {
         let observer =
             Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone(), around.metrics.clone()));
         service.meter(around.metrics.clone());
+        if let Some(seat) = &seat {
+            service.authorise(Arc::new(guest::CurrentAuthors(seat.clone())));
+        }
         if around.helper.is_on() && around.helper.settings().titles {
             retitle(around.helper.clone(), service.clone());
         }

@@ -133,3 +133,56 @@ async fn an_export_is_entered_under_the_name_of_the_person_who_made_it() {
     let exported = |by: &str| (format!("\"{by}\""), "\"exported 1 of anna\"".to_owned());
     assert_eq!(by, ["anna", "bob", "eve"].map(exported));
 }
+
+/// The deferred edits of a conversation by their authors, with their states.
+async fn deferred(team: &Team, id: &str) -> Vec<(String, String)> {
+    let waiting = team.get("anna", &format!("conversations/{id}/waiting")).await;
+    let mut all: Vec<_> = waiting["wishes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| {
+            (one["author"].as_str().expect("an author").to_owned(), one["state"].as_str().unwrap_or("").to_owned())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[tokio::test]
+async fn the_deferred_edits_of_a_guest_end_with_the_share() {
+    let (team, id) = Team::sharing().await;
+    let path = format!("conversations/{id}");
+    team.post("anna", &format!("{path}/share"), &json!({"person": "dora", "edit": true})).await;
+    let delete =
+        |target: &str| json!({"operations": [{"op": "delete", "ids": [target]}], "author": "x", "when": "near-limit"});
+    for (name, target) in [("anna", "t1"), ("carl", "t2"), ("dora", "t3")] {
+        let applied = team.post(name, &format!("{path}/operations"), &delete(target)).await;
+        assert!(applied["waiting"].is_string(), "{applied}");
+    }
+    let states = |anna: &str, carl: &str, dora: &str| {
+        [("anna", anna), ("carl", carl), ("dora", dora)]
+            .map(|(name, state)| (name.to_owned(), state.to_owned()))
+            .to_vec()
+    };
+    assert_eq!(deferred(&team, &id).await, states("waiting", "waiting", "waiting"));
+    let ended = team.post("anna", &format!("{path}/unshare"), &json!({"person": "carl"})).await;
+    let warning = ended["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("w2 of carl") && warning.contains("withdrawn"), "{warning}");
+    assert_eq!(deferred(&team, &id).await, states("waiting", "failed", "waiting"));
+    let timeline = team.get("anna", &format!("{path}/timeline")).await.to_string();
+    assert!(timeline.contains("carl may no longer edit this conversation"), "{timeline}");
+    // To look is less than to edit.
+    team.post("anna", &format!("{path}/share"), &json!({"person": "dora"})).await;
+    assert_eq!(deferred(&team, &id).await, states("waiting", "failed", "failed"));
+}
+
+#[tokio::test]
+async fn the_deferred_edits_of_a_removed_guest_are_withdrawn() {
+    let (team, id) = Team::sharing().await;
+    let delete = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "mcp", "when": "near-limit"});
+    team.post("carl", &format!("conversations/{id}/operations"), &delete).await;
+    let removed = team.post("adam", "people/carl/remove", &json!({})).await;
+    assert!(removed["warnings"].to_string().contains("of carl (agent) in anna:"), "{removed}");
+    assert_eq!(deferred(&team, &id).await, [("carl (agent)".to_owned(), "failed".to_owned())]);
+}
