@@ -508,9 +508,10 @@ impl Service {
         self.parts.export(name)
     }
 
-    /// Imports a conversation from a file, completely or not at all.
-    pub fn take_in(&self, file: &[u8], dry_run: bool) -> Result<ImportResult, Refusal> {
-        self.parts.take_in(file, dry_run)
+    /// Imports a conversation from a file, completely or not at all. `importer`: the person, in a team, who becomes the
+    /// author of what others wrote.
+    pub fn take_in(&self, file: &[u8], dry_run: bool, importer: Option<&str>) -> Result<ImportResult, Refusal> {
+        self.parts.take_in(file, dry_run, importer)
     }
 
     /// The stored conversations last active before `oldest`, including unlisted ones.

@@ -186,3 +186,28 @@ async fn the_deferred_edits_of_a_removed_guest_are_withdrawn() {
     assert!(removed["warnings"].to_string().contains("of carl (agent) in anna:"), "{removed}");
     assert_eq!(deferred(&team, &id).await, [("carl (agent)".to_owned(), "failed".to_owned())]);
 }
+
+#[tokio::test]
+async fn an_imported_history_speaks_for_no_one_but_its_importer() {
+    let (team, id) = Team::sharing().await;
+    let path = format!("conversations/{id}");
+    let pin = |target: &str| json!({"operations": [{"op": "pin", "ids": [target]}], "author": "x", "note": "mine"});
+    team.post("anna", &format!("{path}/operations"), &pin("t1")).await;
+    team.post("carl", &format!("{path}/operations"), &pin("t2")).await;
+    let reason = json!({"reason": "incident 42: a leaked token"});
+    team.post("eve", &format!("people/anna/{path}/open"), &reason).await;
+    let (_, file) = team.call(&team.bearer("anna"), "GET", &format!("{path}/export"), "").await;
+    assert!(file.contains("incident 42"));
+    let lines = format!("{}Content-Type: application/x-ndjson\r\n", team.bearer("dora"));
+    let (status, answer) = team.call(&lines, "POST", "import", &file).await;
+    assert_eq!(status, 200, "{answer}");
+    let imported: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let path = format!("conversations/{}", imported["conversation"].as_str().expect("an id"));
+    let history = team.get("dora", &format!("{path}/history")).await;
+    let commits = history["commits"].as_array().expect("commits").iter();
+    let told: Vec<_> = commits.map(|one| (one["author"].as_str(), one["note"].as_str())).collect();
+    let by = |name: &str| format!("imported, written by {name}; mine");
+    assert_eq!(told, [(Some("dora"), Some(&*by("carl"))), (Some("dora"), Some(&*by("anna")))]);
+    let timeline = team.get("dora", &format!("{path}/timeline")).await.to_string();
+    assert!(!timeline.contains("incident 42") && !timeline.contains(r#""eve""#), "{timeline}");
+}
