@@ -170,6 +170,11 @@ impl LocalPaths {
             page::secure(response.headers_mut());
             return response.map(Reply::whole);
         }
+        if self.team.is_some() && !self.auth.is_trusted_key(&head) {
+            let mut response = page::moved(&page::without_key(&head.uri));
+            page::secure(response.headers_mut());
+            return response.map(Reply::whole);
+        }
         let mut response = match self.auth.admit_page(&head) {
             _ if head.method != Method::GET && head.method != Method::HEAD => page::wrong_method(),
             Ok(PagePass::Link) => self.log_in(&head),

@@ -10,7 +10,7 @@ use ctx_team::oidc::is_signed_token;
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use crate::secret::is_secret_name;
+use crate::secret::{is_secret_name, percent_decoded};
 
 /// The header of a key, beside the client's own credential.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static(ctx_team::KEY_HEADER);
@@ -102,8 +102,8 @@ fn mentions_key(text: &[u8]) -> bool {
             return true;
         }
         match percent_decoded(&text) {
-            Some(decoded) => text = Cow::Owned(decoded),
-            None => return false,
+            Cow::Owned(decoded) => text = Cow::Owned(decoded),
+            Cow::Borrowed(_) => return false,
         }
     }
     contains_prefix(&text)
@@ -117,21 +117,6 @@ fn contains_prefix(text: &[u8]) -> bool {
 fn in_basic(text: &[u8]) -> bool {
     let Some((scheme, rest)) = text.trim_ascii().split_at_checked(6) else { return false };
     scheme.eq_ignore_ascii_case(b"basic ") && STANDARD.decode(rest.trim_ascii()).is_ok_and(|all| contains_prefix(&all))
-}
-
-/// `None` if nothing is encoded.
-fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, behind)) = rest.split_first() {
-        let byte = behind.get(..2).filter(|_| *first == b'%').and_then(|digits| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            u8::from_str_radix(digits, 16).ok()
-        });
-        decoded.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &behind[2..] } else { behind };
-    }
-    (decoded.len() < text.len()).then_some(decoded)
 }
 
 /// The key of a request to the control API: in its own header, or as a bearer token.
