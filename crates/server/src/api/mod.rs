@@ -1,6 +1,7 @@
 //! The control API, `/control/v1/…`: thin handlers over the service, which builds the views.
 
 mod automatic;
+mod bounded;
 mod edit;
 mod explain;
 mod helper;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRequestParts};
+use axum::middleware;
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, ImportResult};
@@ -516,7 +518,8 @@ pub fn metrics_router(api: Api) -> Router {
 }
 
 pub fn router(api: Api) -> Router {
-    routes().router().layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(api)
+    let routes = routes().router().layer(middleware::from_fn(bounded::bounded));
+    routes.layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(api)
 }
 
 fn refused(refusal: Refusal) -> ControlError {

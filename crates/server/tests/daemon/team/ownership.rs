@@ -211,3 +211,19 @@ async fn an_imported_history_speaks_for_no_one_but_its_importer() {
     let timeline = team.get("dora", &format!("{path}/timeline")).await.to_string();
     assert!(!timeline.contains("incident 42") && !timeline.contains(r#""eve""#), "{timeline}");
 }
+
+#[tokio::test]
+async fn a_body_of_very_many_values_is_refused_before_it_is_parsed() {
+    let team = Team::new().await;
+    let post = async |raw: String| {
+        let body = format!(r#"{{"operations": [{{"op": "edit", "id": "t1", "raw": {raw}}}], "author": "x"}}"#);
+        let (status, answer) = team.call(&team.bearer("anna"), "POST", "conversations/c1/operations", &body).await;
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        (status, answer["error"]["code"].as_str().expect("a code").to_owned())
+    };
+    let refused = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(post(format!("[{}0]", "0,".repeat(2_000_000))).await, refused(413, "too-large"));
+    // A long text is one value.
+    let text = format!("\"{}\"", "0,".repeat(2_000_000));
+    assert_eq!(post(text).await, refused(404, "unknown-conversation"));
+}
