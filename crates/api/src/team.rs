@@ -18,7 +18,7 @@ pub struct Me {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct People {
     pub people: Vec<PersonView>,
-    /// Daemons that may not know the newest change yet.
+    /// Daemons that may not know the newest change yet, and keys that it left valid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -53,9 +53,12 @@ pub struct PersonChange {
     /// All groups of the person from now on.
     #[serde(default)]
     pub groups: Option<Vec<String>>,
-    /// Another account of the identity provider may take the place of the one that they signed in with.
+    /// Takes their account at the identity provider from them, with the sessions and keys that came through it.
     #[serde(default)]
     pub unlink: bool,
+    /// Allows the account with this name, address or id at the identity provider to sign in as them.
+    #[serde(default)]
+    pub link: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +83,9 @@ pub struct KeyView {
     #[serde(default)]
     pub scopes: Vec<String>,
     pub revoked_at: Option<u64>,
+    /// The person who made it, if another one did.
+    #[serde(default)]
+    pub made_by: Option<String>,
     /// By the minute.
     pub last_used: Option<u64>,
 }
@@ -256,7 +262,7 @@ pub struct OpenConversation {
     pub warnings: Vec<String>,
 }
 
-/// Looks at the reader's conversations that they did not allow, newest first.
+/// What others did without asking the reader, newest first: looks at their conversations, and keys in their name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notices {
     pub notices: Vec<NoticeView>,
@@ -265,10 +271,15 @@ pub struct Notices {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoticeView {
     pub at: u64,
+    /// The conversation that was opened; empty if a key was made.
     pub conversation: String,
     pub by: String,
     pub role: String,
+    /// The reason for opening it.
     pub reason: String,
+    /// The key that was made.
+    #[serde(default)]
+    pub key: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -197,7 +197,10 @@ async fn every_command_on_the_page_about_teams_runs() {
         }
         ran.push(line.split_once(' ').map_or(line, |(first, _)| first).to_owned());
     }
-    assert_eq!(ran, ["people", "keys", "keys", "share", "share", "share", "audit", "audit", "stats", "stats", "stats"]);
+    assert_eq!(
+        ran,
+        ["people", "keys", "keys", "people", "share", "share", "share", "audit", "audit", "stats", "stats", "stats"]
+    );
     let shared = gateway.json(Some(&bob), &["conversations"])["conversations"].as_array().expect("a list").len();
     assert_eq!(shared, 0, "the page ends the share");
 }

@@ -98,6 +98,7 @@ codes! {
     Incomplete = "incomplete",
     Internal = "internal",
     InvalidJson = "invalid-json",
+    KeyMisplaced = "key-misplaced",
     KeyNeeded = "key-needed",
     KeyUnchecked = "key-unchecked",
     KeyWrong = "key-wrong",

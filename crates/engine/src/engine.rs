@@ -1,11 +1,11 @@
 //! Works on one conversation, passed in by the caller. Takes no conversation lock, starts no thread.
 
 use crate::ports::handles::Handles;
-use crate::ports::{NoProvider, OffloadFolder, Provider};
+use crate::ports::{Authors, NoProvider, OffloadFolder, Provider};
 use ctx_models::Models;
 use ctx_store::Reader;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The engine: settings and ports, without the state of a conversation.
 pub struct Engine {
@@ -20,6 +20,8 @@ pub struct Engine {
     pub offload_folder: Option<Arc<dyn OffloadFolder>>,
     /// Offloaded content stays in the store, and goes to no folder.
     pub handles: Option<Handles>,
+    /// Who may edit; unset, everyone who can.
+    pub authors: OnceLock<Arc<dyn Authors>>,
     nonce: AtomicU64,
 }
 
@@ -32,6 +34,7 @@ impl Engine {
             provider: Arc::new(NoProvider),
             offload_folder: None,
             handles: None,
+            authors: OnceLock::new(),
             nonce: AtomicU64::new(0),
         }
     }

@@ -4,8 +4,13 @@
 //! last one a seal over all others. Between them are the unchanged records of the log, each after the blobs that it
 //! uses first, and the notes on the conversation. It contains no credentials: none is ever stored.
 //!
+//! A file can be written by anyone. In a team the importer is the author of what others seem to have written in it, and
+//! who opened or shared the conversation elsewhere is left out.
+//!
 //! Offloaded content is in the log; the files that the stubs name are not exported, because an import must not write to
 //! arbitrary places. `restore` brings such content back without its file.
+
+mod authors;
 
 use crate::directory::SharedConversation;
 use crate::parts::Parts;
@@ -137,8 +142,13 @@ impl Parts {
         Ok((id, writing.sealed()?))
     }
 
-    pub(crate) fn take_in(&self, file: &[u8], dry_run: bool) -> Result<ImportResult, Refusal> {
-        let read = read(file)?;
+    /// `importer`: the person, in a team.
+    pub(crate) fn take_in(&self, file: &[u8], dry_run: bool, importer: Option<&str>) -> Result<ImportResult, Refusal> {
+        let mut read = read(file)?;
+        read.step.records.retain(|record| !authors::is_access(record));
+        for record in read.step.records.iter_mut() {
+            importer.iter().for_each(|importer| authors::sign(record, importer));
+        }
         // Serialises two imports of one file.
         let _one_at_a_time = self.editing.lock(&read.head.conversation);
         self.settle(self.patience());

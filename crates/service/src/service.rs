@@ -35,7 +35,7 @@ use ctx_engine::edit::handle::Handles;
 use ctx_engine::edit::heal::Illness;
 use ctx_engine::helper::questions::{OpenQuestions, StaleTitle};
 use ctx_engine::log::{HelperUse, PhaseSummary};
-use ctx_engine::ports::{About, Automatic};
+use ctx_engine::ports::{About, Authors, Automatic};
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_engine::{Moments, Problem, Refusal};
@@ -418,6 +418,20 @@ impl Service {
         Ok(view)
     }
 
+    /// Asks `authors` from now on who may edit. Only the first ones count.
+    pub fn authorise(&self, authors: Arc<dyn Authors>) {
+        let _ = self.parts.engine.authors.set(authors);
+    }
+
+    /// Withdraws the deferred edits of authors who may no longer edit a conversation. Returns their ids and authors.
+    pub fn withdraw(&self, name: &str) -> Result<Vec<(String, String)>, Refusal> {
+        let withdrawn = self.parts.on_newest(|| self.parts.withdraw(name))?;
+        if !withdrawn.is_empty() {
+            let _told = self.parts.confirm_named(name);
+        }
+        Ok(withdrawn)
+    }
+
     /// Applies a deferred edit now, regardless of its moment.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let mut view = self.parts.on_newest(|| self.parts.accept(name, id, author))?;
@@ -505,9 +519,10 @@ impl Service {
         self.parts.export(name)
     }
 
-    /// Imports a conversation from a file, completely or not at all.
-    pub fn take_in(&self, file: &[u8], dry_run: bool) -> Result<ImportResult, Refusal> {
-        self.parts.take_in(file, dry_run)
+    /// Imports a conversation from a file, completely or not at all. `importer`: the person, in a team, who becomes the
+    /// author of what others wrote.
+    pub fn take_in(&self, file: &[u8], dry_run: bool, importer: Option<&str>) -> Result<ImportResult, Refusal> {
+        self.parts.take_in(file, dry_run, importer)
     }
 
     /// The stored conversations last active before `oldest`, including unlisted ones.

@@ -131,7 +131,7 @@ fn a_held_request_is_composed_while_a_commit_or_an_import_of_others_is_stored() 
     let third = running.edited(3);
     running.store.close_writes();
     std::thread::scope(|scope| {
-        let import = scope.spawn(|| running.service().take_in(&exported, false));
+        let import = scope.spawn(|| running.service().take_in(&exported, false, None));
         let commit = scope.spawn(|| running.edit(&third, "EDITED again"));
         assert_edited(&running.send_session(&second));
         assert!(!import.is_finished() && !commit.is_finished(), "the disk does not answer");

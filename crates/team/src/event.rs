@@ -49,6 +49,9 @@ pub enum Event {
         login: Option<String>,
         #[serde(default, skip_serializing_if = "Scopes::is_all")]
         scopes: Scopes,
+        /// Made by someone whom the identity provider had named.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_account: bool,
     },
     KeyRevoked {
         key: String,
@@ -77,9 +80,15 @@ pub enum Event {
         issuer: String,
         subject: String,
     },
-    /// The next account of their name is theirs.
+    /// Their accounts at identity providers are no longer theirs. The keys that were made through them, and their
+    /// sessions, end with it.
     PersonUnlinked {
         person: u32,
+    },
+    /// The next account of this name, or with this id, is theirs.
+    AccountAllowed {
+        person: u32,
+        account: String,
     },
     /// A person signed in on the page.
     SignedIn {
@@ -106,6 +115,8 @@ pub enum Event {
         /// The end of the key with which that session began.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<u64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_account: bool,
     },
     /// A person refused a machine.
     LoginRefused {

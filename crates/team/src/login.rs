@@ -118,6 +118,7 @@ pub struct DecidedLogin {
     /// Its key ends then at the latest.
     pub(crate) expires_at: Option<u64>,
     pub(crate) is_used: bool,
+    pub(crate) by_account: bool,
 }
 
 /// The state of a login, for the machine that asked.
@@ -203,6 +204,7 @@ impl State {
                 machine,
                 scopes: actor.scopes,
                 expires_at: actor.expires_at,
+                by_account: actor.by_account,
             },
             false => Event::LoginRefused { person, login, device, machine },
         })
@@ -215,7 +217,8 @@ impl State {
             LoginProgress::Approved => {
                 let person = self.person(decided.person).ok_or_else(TeamError::unknown_login)?;
                 let scopes = decided.scopes.unwrap_or(Scopes::NONE);
-                Ok(Actor { id: person.id, role: person.role, scopes, expires_at: decided.expires_at })
+                let DecidedLogin { expires_at, by_account, .. } = *decided;
+                Ok(Actor { id: person.id, role: person.role, scopes, expires_at, by_account })
             }
             LoginProgress::Refused => Err(TeamError::refused(
                 ErrorCode::LoginRefused,
@@ -290,7 +293,7 @@ mod tests {
     use crate::scope::Scope;
     use ctx_store::{MemoryStore, Store};
 
-    const ANNA: Actor = Actor { id: 1, role: Role::Member, scopes: Scopes::ALL, expires_at: None };
+    const ANNA: Actor = Actor { id: 1, role: Role::Member, ..Actor::OPERATOR };
 
     fn team() -> (Arc<dyn Store>, Registry) {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -373,6 +376,25 @@ mod tests {
         let key = take(&registry, &code, &secret).expect("a key");
         let Recognition::Known(identity) = registry.recognise(key.expose_secret().as_bytes()) else { panic!("known") };
         assert_eq!(identity.scopes, anna.scopes);
+    }
+
+    #[test]
+    fn a_login_that_an_account_approved_ends_when_the_account_is_unlinked() {
+        let (_, registry) = team();
+        let anna = Actor { by_account: true, ..ANNA };
+        let approve = || {
+            let (code, secret) = ask(&registry);
+            let pending = registry.pending_login(&code).expect("read").expect("pending");
+            registry.change(&anna, |state| Ok((state.decide_login(&anna, &pending, true)?, ()))).expect("approved");
+            (code, secret)
+        };
+        let (code, secret) = approve();
+        let key = take(&registry, &code, &secret).expect("a key");
+        let (code, secret) = approve();
+        let unlink = |state: &State| Ok((state.unlink_person(&Actor::OPERATOR, "anna")?, ()));
+        registry.change(&Actor::OPERATOR, unlink).expect("unlinked");
+        assert_eq!(registry.recognise(key.expose_secret().as_bytes()), Recognition::Unknown);
+        assert_eq!(take(&registry, &code, &secret).expect_err("over").code(), ErrorCode::UnknownLogin);
     }
 
     #[test]

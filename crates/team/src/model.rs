@@ -75,11 +75,14 @@ pub struct Actor {
     pub scopes: Scopes,
     /// The end of that key. No key made with it lasts longer.
     pub expires_at: Option<u64>,
+    /// Recognised by their account at the identity provider, or by a key that was made so.
+    pub by_account: bool,
 }
 
 impl Actor {
     /// The holder of the daemon's token, who set it up.
-    pub const OPERATOR: Actor = Actor { id: 0, role: Role::Admin, scopes: Scopes::ALL, expires_at: None };
+    pub const OPERATOR: Actor =
+        Actor { id: 0, role: Role::Admin, scopes: Scopes::ALL, expires_at: None, by_account: false };
     /// The operator's name in lists and as an author.
     pub const OPERATOR_NAME: &str = "operator";
 }
@@ -98,6 +101,10 @@ pub struct Key {
     pub expires_at: Option<u64>,
     pub scopes: Scopes,
     pub revoked_at: Option<u64>,
+    /// The person who made it.
+    pub made_by: u32,
+    /// It ends when the account with which it was made is unlinked.
+    pub by_account: bool,
 }
 
 /// Access to another person's conversation.
@@ -145,13 +152,21 @@ pub struct Glass {
     pub until: u64,
 }
 
-/// A message to the owner of a conversation.
+/// A message to a person about what another one did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub at: u64,
-    pub conversation: String,
-    /// The name of the person who looked.
+    /// The name of the other one.
     pub by: String,
     pub role: Role,
-    pub reason: String,
+    pub deed: Deed,
+}
+
+/// What another person did without being asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// They opened a conversation.
+    Opened { conversation: String, reason: String },
+    /// They made a key with this id, with which they can read what its person can.
+    MadeKey { key: String },
 }

@@ -53,16 +53,19 @@ pub struct Identity {
     pub scopes: Scopes,
     /// The key's end.
     pub expires_at: Option<u64>,
+    /// The identity provider named the person, now or when the key was made.
+    pub by_account: bool,
 }
 
 impl Identity {
     /// A person whom the identity provider named.
     pub fn without_key(person: Arc<Person>) -> Identity {
-        Identity { person, key: String::new(), scopes: Scopes::ALL, expires_at: None }
+        Identity { person, key: String::new(), scopes: Scopes::ALL, expires_at: None, by_account: true }
     }
 
     pub fn actor(&self) -> Actor {
-        Actor { id: self.person.id, role: self.person.role, scopes: self.scopes, expires_at: self.expires_at }
+        let (id, role) = (self.person.id, self.person.role);
+        Actor { id, role, scopes: self.scopes, expires_at: self.expires_at, by_account: self.by_account }
     }
 }
 
@@ -134,10 +137,12 @@ impl Registry {
         self.recognise_by(|state, now| state.holder_of(key, now).filter(|_| !state.is_ended(session)))
     }
 
-    /// Looks up the person of a session that began at the identity provider.
-    pub fn recognise_signed_in(&self, session: &str, person: u32) -> Recognition {
+    /// Looks up the person of a session that began at the identity provider, after so many times at which their account
+    /// was unlinked.
+    pub fn recognise_signed_in(&self, session: &str, person: u32, unlinks: u64) -> Recognition {
         let state = self.state();
-        match state.person(person).filter(|_| !state.is_ended(session)) {
+        let is_valid = !state.is_ended(session) && state.unlinks(person) == unlinks;
+        match state.person(person).filter(|_| is_valid) {
             Some(person) => Recognition::Known(Identity::without_key(person.clone())),
             None if self.is_away() => Recognition::OutOfReach,
             None => Recognition::Unknown,
@@ -176,6 +181,7 @@ impl Registry {
             key: key.id.clone(),
             scopes: key.scopes,
             expires_at: key.expires_at,
+            by_account: key.by_account,
         })
     }
 
@@ -391,7 +397,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let registry = Registry::open(store.clone()).expect("open");
         let (person, text) = (add(&registry, "anna"), KeyText::generate().expect("random"));
-        let actor = Actor { id: person, role: Role::Member, scopes: Scopes::ALL, expires_at: None };
+        let actor = Actor { id: person, role: Role::Member, ..Actor::OPERATOR };
         let made =
             registry.change(&actor, |state| Ok((state.make_key(&actor, person, &text, &NewKey::default())?, ())));
         assert!(made.expect("made").warnings.is_empty());

@@ -10,14 +10,18 @@ use crate::error::TeamError;
 use crate::event::{Entry, Event};
 use crate::key::KeyText;
 use crate::login::DecidedLogin;
-use crate::model::{Access, Actor, Glass, Grantee, Key, Notice, Person, Role, Share};
+use crate::model::{Access, Actor, Deed, Glass, Grantee, Key, Notice, Person, Role, Share};
+use crate::name::{check_group, check_person};
 use crate::scope::Scopes;
 
 /// The duration of an access that a person opened with a reason, in milliseconds.
 pub const GLASS_LIFETIME: u64 = 60 * 60 * 1000;
 
-const LONGEST_NAME: usize = 64;
+const LONGEST_LABEL: usize = 64;
 const LONGEST_REASON: usize = 1000;
+
+/// Behind a person's name, the author of what their agent edits.
+pub const AGENT: &str = " (agent)";
 
 #[derive(Debug, Clone, Default)]
 pub struct State {
@@ -37,6 +41,12 @@ pub struct State {
     last_person: u32,
     /// Accounts of identity providers, as (issuer, subject), also of removed people.
     pub(crate) links: BTreeMap<(String, String), u32>,
+    /// Those that an admin unlinked.
+    pub(crate) unlinked: BTreeMap<(String, String), u32>,
+    /// How often the accounts of a person were unlinked.
+    unlinks: BTreeMap<u32, u64>,
+    /// Names or ids of accounts that an admin allows for a person.
+    pub(crate) allowed: BTreeMap<String, u32>,
 }
 
 /// A key to be made.
@@ -71,7 +81,7 @@ impl State {
                 }
             }
             Event::PersonRemoved { person } => self.remove(*person),
-            Event::KeyMade { key, person, hash, shown, label, expires_at, login, scopes } => {
+            Event::KeyMade { key, person, hash, shown, label, expires_at, login, scopes, by_account } => {
                 if let Some(login) = login
                     && let Some(used) = self.logins.get_mut(login)
                 {
@@ -88,6 +98,8 @@ impl State {
                     expires_at: *expires_at,
                     scopes: *scopes,
                     revoked_at: None,
+                    made_by: entry.by,
+                    by_account: *by_account,
                 });
                 self.by_hash.insert(hash, made.clone());
                 self.keys.insert(key.clone(), made);
@@ -108,17 +120,25 @@ impl State {
                 until: *until,
             }),
             Event::PersonLinked { person, issuer, subject } => {
-                self.links.insert((issuer.clone(), subject.clone()), *person);
+                let account = (issuer.clone(), subject.clone());
+                self.unlinked.remove(&account);
+                self.links.insert(account, *person);
+                self.allowed.retain(|_, of| of != person);
             }
-            Event::PersonUnlinked { person } => self.links.retain(|_, linked| linked != person),
+            Event::PersonUnlinked { person } => self.unlink(*person, entry.at),
+            Event::AccountAllowed { person, account } => {
+                self.allowed.insert(account.clone(), *person);
+            }
             Event::SignedOut { session, .. } => {
                 self.ended_sessions.insert(session.clone());
             }
             Event::LoginApproved { person, login, device, machine, .. }
             | Event::LoginRefused { person, login, device, machine } => {
-                let (scopes, expires_at) = match &entry.event {
-                    Event::LoginApproved { scopes, expires_at, .. } => (Some(*scopes), *expires_at),
-                    _ => (None, None),
+                let (scopes, expires_at, by_account) = match &entry.event {
+                    Event::LoginApproved { scopes, expires_at, by_account, .. } => {
+                        (Some(*scopes), *expires_at, *by_account)
+                    }
+                    _ => (None, None, false),
                 };
                 let decided = DecidedLogin {
                     person: *person,
@@ -128,6 +148,7 @@ impl State {
                     scopes,
                     expires_at,
                     is_used: false,
+                    by_account,
                 };
                 self.logins.insert(login.clone(), decided);
             }
@@ -142,6 +163,22 @@ impl State {
         self.keys.retain(|_, key| key.person != person);
         self.shares.retain(|share| share.owner != person && share.with != Grantee::Person(person));
         self.glasses.retain(|glass| glass.by != person);
+        self.allowed.retain(|_, of| *of != person);
+    }
+
+    /// Ends what came through the accounts of a person.
+    fn unlink(&mut self, person: u32, at: u64) {
+        let (gone, kept) = std::mem::take(&mut self.links).into_iter().partition(|(_, linked)| *linked == person);
+        self.links = kept;
+        self.unlinked.extend::<BTreeMap<_, _>>(gone);
+        self.allowed.retain(|_, of| *of != person);
+        *self.unlinks.entry(person).or_default() += 1;
+        let is_open = |key: &&Arc<Key>| key.person == person && key.by_account && key.revoked_at.is_none();
+        let keys: Vec<String> = self.keys.values().filter(is_open).map(|key| key.id.clone()).collect();
+        keys.iter().for_each(|key| self.revoke(key, at));
+        // A machine that has not taken its key yet gets none.
+        let approved = self.logins.values_mut().filter(|login| login.person == person && login.by_account);
+        approved.for_each(|login| login.is_used = true);
     }
 
     fn revoke(&mut self, id: &str, at: u64) {
@@ -213,6 +250,11 @@ impl State {
         self.holder(&self.keys.get(id)?.hash, now)
     }
 
+    /// How often the accounts of a person were unlinked: their sessions from before are over.
+    pub fn unlinks(&self, person: u32) -> u64 {
+        self.unlinks.get(&person).copied().unwrap_or_default()
+    }
+
     /// Whether a session of the page was ended.
     pub fn is_ended(&self, session: &str) -> bool {
         self.ended_sessions.contains(session)
@@ -245,19 +287,47 @@ impl State {
         all.into_iter().map(|((owner, conversation), access)| (owner, conversation, access)).collect()
     }
 
-    /// The looks at a person's conversations that they did not allow, newest first.
-    pub fn notices(&self, owner: u32) -> Vec<Notice> {
-        let of_owner = self.entries.iter().rev().filter_map(|entry| match &entry.event {
-            Event::GlassBroken { owner: of, conversation, reason, .. } if *of == owner => Some(Notice {
-                at: entry.at,
-                conversation: conversation.clone(),
-                by: self.name_of(entry.by),
-                role: self.people.get(&entry.by).map_or(Role::Admin, |person| person.role),
-                reason: reason.clone(),
-            }),
+    /// Whether an author may edit a conversation now. Only people can lose that: others write on behalf of its owner.
+    pub fn may_edit(&self, (owner, conversation): (u32, &str), author: &str, now: u64) -> bool {
+        let name = author.strip_suffix(AGENT).unwrap_or(author);
+        if name == self.name_of(owner) {
+            return true;
+        }
+        match self.named(name) {
+            Ok(person) => self.open_to(person.id, now).contains(&(owner, conversation, Access::Edit)),
+            Err(_) => !self.was_named(name),
+        }
+    }
+
+    /// The conversations that people may edit as guests, as (owner, conversation, person).
+    pub fn edited_by_guests(&self) -> BTreeSet<(u32, String, u32)> {
+        let is_guest = |share: &Share, person: &Person| match &share.with {
+            Grantee::Person(id) => person.id == *id,
+            Grantee::Group(name) => person.id != share.owner && person.groups.contains(name),
+        };
+        let guests = |share: &Share| {
+            let guests = self.people.values().filter(|person| is_guest(share, person));
+            guests.map(|person| (share.owner, share.conversation.clone(), person.id)).collect::<Vec<_>>()
+        };
+        self.shares.iter().filter(|share| share.access == Access::Edit).flat_map(guests).collect()
+    }
+
+    /// What others did without asking a person, newest first: looks at their conversations, and keys in their name.
+    pub fn notices(&self, person: u32) -> Vec<Notice> {
+        let deed = |entry: &Entry| match &entry.event {
+            Event::GlassBroken { owner, conversation, reason, .. } if *owner == person => {
+                Some(Deed::Opened { conversation: conversation.clone(), reason: reason.clone() })
+            }
+            Event::KeyMade { key, person: of, .. } if *of == person && entry.by != person => {
+                Some(Deed::MadeKey { key: key.clone() })
+            }
             _ => None,
-        });
-        of_owner.collect()
+        };
+        let notice = |entry: &Entry| {
+            let role = self.people.get(&entry.by).map_or(Role::Admin, |person| person.role);
+            Some(Notice { at: entry.at, by: self.name_of(entry.by), role, deed: deed(entry)? })
+        };
+        self.entries.iter().rev().filter_map(notice).collect()
     }
 
     pub fn add_person(
@@ -278,9 +348,10 @@ impl State {
         role: Role,
         groups: BTreeSet<String>,
     ) -> Result<(u32, Event), TeamError> {
-        check_name("person", name)?;
-        groups.iter().try_for_each(|group| check_name("group", group))?;
-        if name == Actor::OPERATOR_NAME || self.people.values().any(|person| person.name == name) {
+        check_person(name)?;
+        groups.iter().try_for_each(|group| check_group(group))?;
+        let is_taken = |person: &Arc<Person>| person.name.eq_ignore_ascii_case(name);
+        if name.eq_ignore_ascii_case(Actor::OPERATOR_NAME) || self.people.values().any(is_taken) {
             let message = format!("A person called `{name}` already exists.");
             return Err(TeamError::refused(ErrorCode::PersonExists, message, "Choose another name."));
         }
@@ -297,7 +368,7 @@ impl State {
     ) -> Result<Event, TeamError> {
         manages(actor)?;
         let person = self.named(name)?;
-        groups.iter().flatten().try_for_each(|group| check_name("group", group))?;
+        groups.iter().flatten().try_for_each(|group| check_group(group))?;
         let (role, groups) = (role.unwrap_or(person.role), groups.unwrap_or_else(|| person.groups.clone()));
         Ok(Event::PersonChanged { person: person.id, role, groups })
     }
@@ -326,10 +397,11 @@ impl State {
             person,
             hash,
             shown: text.shown(),
-            label: new.label.chars().take(LONGEST_NAME).collect(),
+            label: new.label.chars().take(LONGEST_LABEL).collect(),
             expires_at: new.expires_at.into_iter().chain(actor.expires_at).min(),
             login: new.login.clone(),
             scopes,
+            by_account: actor.by_account,
         })
     }
 
@@ -346,7 +418,7 @@ impl State {
     pub fn grantee(&self, person: Option<&str>, group: Option<&str>) -> Result<Grantee, TeamError> {
         match (person, group) {
             (Some(name), None) => Ok(Grantee::Person(self.named(name)?.id)),
-            (None, Some(name)) => check_name("group", name).map(|()| Grantee::Group(name.to_owned())),
+            (None, Some(name)) => check_group(name).map(|()| Grantee::Group(name.to_owned())),
             _ => Err(TeamError::refused(
                 ErrorCode::BadRequest,
                 "A conversation is shared with one person or with one group.",
@@ -424,18 +496,6 @@ fn check_scopes(actor: &Actor, scopes: Scopes) -> Result<(), TeamError> {
         ErrorCode::ScopeNeeded,
         format!("Your key lacks the scope {missing}, so it cannot create a key with it."),
         format!("Choose from {}, or use a key with more scopes.", actor.scopes),
-    ))
-}
-
-pub(crate) fn check_name(what: &str, name: &str) -> Result<(), TeamError> {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
-    if !name.is_empty() && name.chars().count() <= LONGEST_NAME && name.chars().all(is_plain) {
-        return Ok(());
-    }
-    Err(TeamError::refused(
-        ErrorCode::BadRequest,
-        format!("A {what} cannot be called `{name}`."),
-        format!("Use up to {LONGEST_NAME} letters, digits, `.`, `-`, `_` and `@`."),
     ))
 }
 

@@ -57,7 +57,14 @@ export function Keys({ me }: { me: Me }) {
             <td className={styles.mono} title={`Id ${key.id}`}>
               {key.shown}…
             </td>
-            <td>{key.label}</td>
+            <td>
+              {key.label}
+              {key.made_by != null && (
+                <div className={styles.faint}>
+                  made by <bdi>{key.made_by}</bdi>
+                </div>
+              )}
+            </td>
             <td>{key.scopes.length === 4 ? <span className={styles.faint}>all</span> : key.scopes.join(", ")}</td>
             <td>
               <When at={key.made_at} />

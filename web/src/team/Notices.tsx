@@ -1,4 +1,4 @@
-// Lists auditors and admins who opened the person's conversations, with their reasons.
+// Lists auditors and admins who opened the person's conversations, with their reasons, or made keys in their name.
 
 import { PartProblem } from "../notices/Problem";
 import { Table, When } from "./Table";
@@ -12,12 +12,12 @@ export function Notices() {
       <PartProblem error={error} />
       <Table
         label="Notices"
-        heads={["When", "By", "Role", "Conversation", "Reason"]}
-        empty="No one has opened your conversations."
+        heads={["When", "By", "Role", "Opened or made", "Reason"]}
+        empty="No one has opened your conversations, or made a key for you."
         isEmpty={notices?.length === 0}
       >
         {(notices ?? []).map((notice) => (
-          <tr key={`${notice.at} ${notice.by}`}>
+          <tr key={`${notice.at} ${notice.by} ${notice.key ?? ""}`}>
             <td>
               <When at={notice.at} />
             </td>
@@ -26,9 +26,15 @@ export function Notices() {
             </th>
             <td>{notice.role}</td>
             <td>
-              <a className={styles.mono} href={`#/${encodeURIComponent(notice.conversation)}/frames`}>
-                {notice.conversation}
-              </a>
+              {notice.key != null ? (
+                <>
+                  key <span className={styles.mono}>{notice.key}</span>
+                </>
+              ) : (
+                <a className={styles.mono} href={`#/${encodeURIComponent(notice.conversation)}/frames`}>
+                  {notice.conversation}
+                </a>
+              )}
             </td>
             <td className={styles.long}>
               <bdi>{notice.reason}</bdi>

@@ -68,7 +68,7 @@ interface RowProps {
 function Row({ person, me, onKey, onFigures, onRemove }: RowProps) {
   const { name, role, groups, keys, last_used } = person;
   const change = useChange(
-    (request: { role?: string; groups?: string[] }) => changePerson(name, { role: null, groups: null, unlink: false, ...request }),
+    (request: { role?: string; groups?: string[] }) => changePerson(name, { role: null, groups: null, unlink: false, link: null, ...request }),
     (request) => (request.role === undefined ? `Changed the groups of ${name}` : `${name} is now ${request.role}`),
   );
   const may = manages(me);

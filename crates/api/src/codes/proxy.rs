@@ -17,6 +17,11 @@ pub(super) const CODES: &[Explanation] = &[
     ),
     other(HeadersTooLarge, "the request's headers are too many or too long", "Send fewer or shorter ones."),
     other(
+        KeyMisplaced,
+        "a key of the team's daemon is in a part of the request that goes to the provider, so nothing was sent",
+        "Send the key in the header `x-ctx-key`, or as `Authorization: Bearer ctxk_…`, without quotes or encoding.",
+    ),
+    other(
         MalformedRequest,
         "the request is not well-formed HTTP/1.1",
         "Check the client; it must use http, not https.",

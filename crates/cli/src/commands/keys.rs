@@ -123,6 +123,9 @@ fn render(keys: &Keys, all: bool, now: u64, output: &Output) -> String {
             (None, Some(end)) => format!("until {}", words::clock(end)),
             (None, None) => String::new(),
         };
+        let by = key.made_by.as_ref().map(|by| format!("made by {by}"));
+        let state = [Some(state), by].into_iter().flatten().filter(|words| !words.is_empty());
+        let state = state.collect::<Vec<_>>().join(", ");
         table.row([
             key.id.as_str().into(),
             key.person.as_str().into(),

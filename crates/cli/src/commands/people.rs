@@ -54,7 +54,14 @@ enum PeopleVerb {
         format: JsonArguments,
     },
     /// Change the role, the groups or the account of a person
-    #[command(after_help = "Example:\n  ctx people set anna --role admin")]
+    #[command(
+        after_help = "An account of the identity provider becomes that of the member with its name at the first sign-in. For an admin or
+auditor, and for an account that was unlinked, allow it first with --link.
+
+Examples:
+  ctx people set anna --role admin
+  ctx people set anna --unlink --link anna@example.com"
+    )]
     Set {
         /// The person
         #[arg(value_parser = non_empty)]
@@ -65,9 +72,12 @@ enum PeopleVerb {
         /// All groups of the person from now on; repeatable
         #[arg(long = "group", value_name = "GROUP")]
         groups: Option<Vec<String>>,
-        /// Let another account of the identity provider sign in under this name
+        /// Unlink the account of the identity provider, and end the sessions and keys that came through it
         #[arg(long)]
         unlink: bool,
+        /// Let the account with this name, address or id sign in as the person
+        #[arg(long, value_name = "ACCOUNT", value_parser = non_empty)]
+        link: Option<String>,
         #[command(flatten)]
         format: JsonArguments,
     },
@@ -80,7 +90,7 @@ enum PeopleVerb {
         #[command(flatten)]
         format: JsonArguments,
     },
-    /// Show who you are, and who opened your conversations
+    /// Show who you are, who opened your conversations, and who made keys in your name
     #[command(after_help = "Example:\n  ctx people me")]
     Me {
         #[command(flatten)]
@@ -95,8 +105,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         PeopleVerb::Add { name, role, groups, format } => {
             (client.call(&call::add_person(&NewPerson { name, role, groups }))?, format)
         }
-        PeopleVerb::Set { name, role, groups, unlink, format } => {
-            (client.call(&call::change_person(&name, &PersonChange { role, groups, unlink }))?, format)
+        PeopleVerb::Set { name, role, groups, unlink, link, format } => {
+            (client.call(&call::change_person(&name, &PersonChange { role, groups, unlink, link }))?, format)
         }
         PeopleVerb::Remove { name, format } => (client.call(&call::remove_person(&name))?, format),
         PeopleVerb::Me { format } => {
@@ -124,8 +134,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn looks(notices: &Notices) -> String {
     let line = |notice: &ctx_api::team::NoticeView| {
-        let (by, reason) = (text::line(&notice.by), text::line(&notice.reason));
-        format!("  {} {by} ({}) opened {}: {reason}\n", words::clock(notice.at), notice.role, notice.conversation)
+        let (at, by) = (words::clock(notice.at), text::line(&notice.by));
+        let deed = match &notice.key {
+            Some(key) => format!("made the key {} for you", text::line(key)),
+            None => format!("opened {}: {}", notice.conversation, text::line(&notice.reason)),
+        };
+        format!("  {at} {by} ({}) {deed}\n", notice.role)
     };
     notices.notices.iter().map(line).collect()
 }

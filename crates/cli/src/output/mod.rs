@@ -11,6 +11,7 @@ pub mod table;
 pub mod text;
 pub mod words;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 pub use self::paint::Paint;
@@ -65,28 +66,36 @@ impl Output {
     /// Prints text for people. Verbs make foreign text safe where they insert it; this is a second barrier, which lets
     /// only our own colours through.
     pub fn print(&self, text: &str) -> io::Result<()> {
-        self.bytes(text::printable(text).as_bytes())
+        write(text::printable(text).as_bytes())
     }
 
     /// Prints JSON unchanged, and ends the line. On a terminal, control characters are replaced by equivalent JSON
     /// escapes.
     pub fn json(&self, json: &[u8]) -> io::Result<()> {
-        let mut bytes = match self.is_terminal {
-            true => text::json(&String::from_utf8_lossy(json)).into_owned().into_bytes(),
-            false => json.to_owned(),
-        };
+        let mut bytes = self.harmless(json).into_owned();
         if !bytes.ends_with(b"\n") {
             bytes.push(b'\n');
         }
-        self.bytes(&bytes)
+        write(&bytes)
     }
 
-    /// Prints these exact bytes.
+    /// Prints these exact bytes, which are JSON. On a terminal, control characters are replaced as in [`Output::json`].
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
-        out.flush()
+        write(&self.harmless(bytes))
     }
+
+    fn harmless<'b>(&self, json: &'b [u8]) -> Cow<'b, [u8]> {
+        match self.is_terminal {
+            true => Cow::Owned(text::json(&String::from_utf8_lossy(json)).into_owned().into_bytes()),
+            false => Cow::Borrowed(json),
+        }
+    }
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
 }
 
 /// Colours only for terminals that support them, and unless the user disables them.
@@ -108,5 +117,16 @@ mod tests {
         assert!(coloured(true, &[("NO_COLOR", "")]), "an empty one says nothing");
         assert!(!coloured(true, &[("NO_COLOR", "1")]) && !coloured(true, &[("TERM", "dumb")]));
         assert!(!coloured(false, &[]), "a pipe gets none");
+    }
+
+    #[test]
+    fn a_pipe_gets_the_exact_bytes_and_a_terminal_none_that_it_obeys() {
+        let bytes = "{\"a\":\"\u{1b}]0;x\u{7}\u{9b}2J\u{202e}é\"}\n".as_bytes();
+        assert_eq!(Output::plain().harmless(bytes), bytes);
+        let terminal = Output { is_terminal: true, ..Output::plain() };
+        let shown = String::from_utf8(terminal.harmless(bytes).into_owned()).expect("text");
+        assert_eq!(shown, "{\"a\":\"\\u001b]0;x\\u0007\\u009b2J\\u202eé\"}\n");
+        let broken = terminal.harmless(b"\xff\x1b[2J").into_owned();
+        assert!(!broken.contains(&0x1b), "{broken:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! The control API, `/control/v1/…`: thin handlers over the service, which builds the views.
 
 mod automatic;
+mod bounded;
 mod edit;
 mod explain;
 mod helper;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRequestParts};
+use axum::middleware;
 use ctx_api::cache::Misses;
 use ctx_api::context::{ContextView, WorthView};
 use ctx_api::conversations::{Conversations, ImportResult};
@@ -54,7 +56,7 @@ use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;
 use crate::metrics::Metrics;
 use crate::observer::Traffic;
-use crate::team::{Guest, KeyEnd, Seat};
+use crate::team::{Guest, KeyLimits, Seat};
 use ctx_api::cache::MissesQuery;
 use ctx_api::conversations::{ImportQuery, Purge, PurgeResult};
 use ctx_api::edit::{Clear, Heal};
@@ -83,7 +85,7 @@ const LARGEST_BODY: usize = 32 * 1024 * 1024;
 
 /// The routes' view of the daemon, for one caller.
 #[derive(Clone)]
-pub struct Api(Arc<Inside>, Option<Guest>, Scopes, KeyEnd);
+pub struct Api(Arc<Inside>, Option<Guest>, Scopes, KeyLimits);
 
 struct Inside {
     service: Arc<Service>,
@@ -130,8 +132,8 @@ impl FromRequestParts<Api> for Api {
 
     async fn from_request_parts(parts: &mut Parts, state: &Api) -> Result<Api, Infallible> {
         let scopes = parts.extensions.get::<Scopes>().copied().unwrap_or_default();
-        let end = parts.extensions.get::<KeyEnd>().copied().unwrap_or_default();
-        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned(), scopes, end))
+        let limits = parts.extensions.get::<KeyLimits>().copied().unwrap_or_default();
+        Ok(Api(state.0.clone(), parts.extensions.get::<Guest>().cloned(), scopes, limits))
     }
 }
 
@@ -144,7 +146,7 @@ impl Api {
         seat: Option<Seat>,
     ) -> Api {
         let inside = Inside { service, recorder, traffic, around, jobs: Jobs::default(), seat };
-        Api(Arc::new(inside), None, Scopes::ALL, KeyEnd::default())
+        Api(Arc::new(inside), None, Scopes::ALL, KeyLimits::default())
     }
 
     /// The number of references to it: more than at rest while something uses it.
@@ -517,7 +519,8 @@ pub fn metrics_router(api: Api) -> Router {
 }
 
 pub fn router(api: Api) -> Router {
-    routes().router().layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(api)
+    let routes = routes().router().layer(middleware::from_fn(bounded::bounded));
+    routes.layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(api)
 }
 
 fn refused(refusal: Refusal) -> ControlError {

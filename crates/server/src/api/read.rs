@@ -279,13 +279,18 @@ pub fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlErr
 /// A parsed body, or an error with its position.
 pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
     body.map(|Json(body)| body).map_err(|why| match why.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => ControlError::new(
-            ErrorCode::TooLarge,
-            "The request is larger than the provider accepts.",
-            "Split it into several requests, or shorten it.",
-        ),
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
         _ => bad_request(in_words(&why.body_text())),
     })
+}
+
+/// The refusal of a body that is too long.
+pub fn too_large() -> ControlError {
+    ControlError::new(
+        ErrorCode::TooLarge,
+        "The request is larger than the provider accepts.",
+        "Split it into several requests, or shorten it.",
+    )
 }
 
 /// The error in a body: its position, and a plain message.

@@ -11,6 +11,7 @@ use ctx_core::ErrorCode;
 use ctx_core::edit::Operation;
 use ctx_core::hint;
 use ctx_core::hint::Command;
+use ctx_team::AGENT;
 
 use super::Api;
 use super::read::understood;
@@ -63,10 +64,15 @@ impl Api {
         Ok(body)
     }
 
+    /// The person who imports, in a team.
+    pub fn importer(&self) -> Option<String> {
+        self.0.seat.as_ref().map(|seat| seat.name())
+    }
+
     fn author(&self, given: &str) -> String {
         let Some(seat) = &self.0.seat else { return given.to_owned() };
         let name = self.1.as_ref().map_or_else(|| seat.name(), |guest| guest.name.clone());
-        if AGENTS.contains(&given) { format!("{name} (agent)") } else { name }
+        if AGENTS.contains(&given) { format!("{name}{AGENT}") } else { name }
     }
 }
 

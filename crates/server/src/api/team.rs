@@ -14,13 +14,14 @@ use ctx_api::timeline::{AccessAction, AccessView};
 use ctx_core::ErrorCode;
 use ctx_service::now;
 use ctx_team::{
-    Access, Actor, Entry, Event, GLASS_LIFETIME, Grantee, KeyText, Role, Scope, Scopes, State, StoredChange, TeamError,
+    Access, Actor, Deed, Entry, Event, GLASS_LIFETIME, Grantee, KeyText, Role, Scope, Scopes, State, StoredChange,
+    TeamError,
 };
 
 use super::Api;
 use super::read::{Answer, asked, bad_request, understood};
 use crate::local::ControlError;
-use crate::team::{Note, Seat, Team};
+use crate::team::{KeyLimits, Note, Seat, Team};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// The default number of entries of the audit log.
@@ -76,12 +77,15 @@ impl Api {
         decide: impl Fn(&State, &Actor) -> Result<(Event, T), TeamError> + Send + 'static,
     ) -> Result<StoredChange<T>, ControlError> {
         let (seat, team) = self.seat()?;
-        let actor = Actor { scopes: self.2, expires_at: self.3.0, ..seat.actor() };
-        let registry = team.registry().clone();
+        let KeyLimits { expires_at, by_account } = self.3;
+        let actor = Actor { scopes: self.2, expires_at, by_account, ..seat.actor() };
+        let (registry, before) = (team.registry().clone(), team.registry().state());
         let changed = tokio::task::spawn_blocking(move || registry.change(&actor, |state| decide(state, &actor))).await;
         let failed =
             || ControlError::new(ErrorCode::Internal, "The daemon failed; this is a bug.", "Please report it.");
-        Ok(changed.map_err(|_| failed())??)
+        let mut changed = changed.map_err(|_| failed())??;
+        changed.warnings.extend(team.withdraw_lost(&before).await);
+        Ok(changed)
     }
 
     /// Enters an export or a purge by the caller, who may be a guest, into the audit log, behind the answer.
@@ -152,21 +156,42 @@ pub async fn change(
     Path(name): Path<String>,
     request: Result<Json<PersonChange>, JsonRejection>,
 ) -> Answer<People> {
-    let PersonChange { role: named, groups, unlink } = understood(request)?;
+    let PersonChange { role: named, groups, unlink, link } = understood(request)?;
     let role = role(named.as_deref())?;
+    let has_account_change = unlink || link.is_some();
+    let mut warnings = Vec::new();
     if unlink {
         let name = name.clone();
-        let changed = api.change(move |state, actor| Ok((state.unlink_person(actor, &name)?, ()))).await?;
-        if role.is_none() && groups.is_none() {
-            return Ok(Json(everyone(&api.seat()?.1, changed.warnings)));
-        }
+        let changed = api.change(move |state, actor| Ok((state.unlink_person(actor, &name)?, name.clone()))).await?;
+        warnings.extend(changed.warnings);
+        warnings.extend(other_keys(&api.seat()?.1, &changed.value));
     }
-    let changed = api.change(move |state, actor| {
-        let groups = groups.as_ref().map(|groups| groups.iter().cloned().collect());
-        Ok((state.change_person(actor, &name, role, groups)?, ()))
-    });
-    let warnings = changed.await?.warnings;
+    if let Some(account) = link {
+        let name = name.clone();
+        let changed = api.change(move |state, actor| Ok((state.allow_account(actor, &name, &account)?, ())));
+        warnings.extend(changed.await?.warnings);
+    }
+    if !has_account_change || role.is_some() || groups.is_some() {
+        let changed = api.change(move |state, actor| {
+            let groups = groups.as_ref().map(|groups| groups.iter().cloned().collect());
+            Ok((state.change_person(actor, &name, role, groups)?, ()))
+        });
+        warnings.extend(changed.await?.warnings);
+    }
     Ok(Json(everyone(&api.seat()?.1, warnings)))
+}
+
+/// Names the keys that a person keeps after their account was unlinked.
+fn other_keys(team: &Team, name: &str) -> Option<String> {
+    let (state, at) = (team.registry().state(), now());
+    let person = state.named(name).ok()?.id;
+    let is_valid = |key: &&Arc<ctx_team::Key>| {
+        key.person == person && key.revoked_at.is_none() && key.expires_at.is_none_or(|end| at < end)
+    };
+    let keys: Vec<&str> = state.keys().filter(is_valid).map(|key| key.id.as_str()).collect();
+    let hint = "`ctx keys revoke ID` ends one.";
+    (!keys.is_empty())
+        .then(|| format!("{name} keeps the keys that were not made through the account: {}. {hint}", keys.join(", ")))
 }
 
 pub async fn remove(api: Api, Path(name): Path<String>) -> Answer<People> {
@@ -243,6 +268,7 @@ fn keys_for(actor: &Actor, team: &Team, warnings: Vec<String>) -> Keys {
             expires_at: key.expires_at,
             scopes: names(key.scopes),
             revoked_at: key.revoked_at,
+            made_by: (key.made_by != key.person).then(|| state.name_of(key.made_by)),
             last_used: registry.last_used(&key.id),
         })
         .collect();
@@ -363,12 +389,13 @@ async fn change_shares(
 
 pub async fn notices(api: Api) -> Answer<Notices> {
     let (seat, team) = api.seat()?;
-    let view = |notice: ctx_team::Notice| NoticeView {
-        at: notice.at,
-        conversation: notice.conversation,
-        by: notice.by,
-        role: notice.role.name().to_owned(),
-        reason: notice.reason,
+    let view = |notice: ctx_team::Notice| {
+        let (conversation, reason, key) = match notice.deed {
+            Deed::Opened { conversation, reason } => (conversation, reason, None),
+            Deed::MadeKey { key } => (String::new(), String::new(), Some(key)),
+        };
+        let role = notice.role.name().to_owned();
+        NoticeView { at: notice.at, conversation, by: notice.by, role, reason, key }
     };
     let notices = team.registry().state().notices(seat.person()).into_iter().map(view).collect();
     Ok(Json(Notices { notices }))
@@ -416,6 +443,7 @@ fn in_words(state: &State, entry: &Entry) -> AuditEntry {
             ("person-linked", format!("{} with the account {subject}", name(person)))
         }
         Event::PersonUnlinked { person } => ("person-unlinked", name(person)),
+        Event::AccountAllowed { person, account } => ("account-allowed", format!("{account} for {}", name(person))),
         Event::SignedIn { person, with } => ("signed-in", format!("{} with {with}", name(person))),
         Event::SignedOut { person, .. } => ("signed-out", name(person)),
         Event::LoginApproved { person, machine, .. } => ("login-approved", format!("{machine} as {}", name(person))),

@@ -35,5 +35,6 @@ pub async fn import(api: Api, query: Result<Query<ImportQuery>, QueryRejection>,
             "Nothing was changed. Try again.",
         )
     })?;
-    api.ask(move |service| service.take_in(&file, dry_run)).await.map(Json)
+    let importer = api.importer();
+    api.ask(move |service| service.take_in(&file, dry_run, importer.as_deref())).await.map(Json)
 }

@@ -7,9 +7,11 @@ mod public;
 mod session;
 mod token;
 
+use http::Uri;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 
+use crate::secret::percent_decoded;
 pub(crate) use own::OwnAddresses;
 pub use public::{PublicUrl, PublicUrlError};
 use session::Sessions;
@@ -26,6 +28,9 @@ const EVENTS: &str = "/control/v1/events";
 pub(crate) const FLOW: &str = "/ui/sign-in/oidc";
 /// The cookie of that way.
 const FLOW_COOKIE: &str = "ctx_sign_in";
+/// The same over TLS. Browsers accept this prefix from the host itself only: no neighbouring site can set it, and so
+/// begin a sign-in for someone else.
+const SECURE_FLOW_COOKIE: &str = "__Host-ctx_sign_in";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -117,22 +122,24 @@ impl Auth {
     }
 
     /// The cookies of sign-ins that are under way.
-    pub(crate) fn flow_cookies<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
-        cookies_named(headers, FLOW_COOKIE)
+    pub(crate) fn flow_cookies<'a>(&'a self, parts: &'a Parts) -> impl Iterator<Item = &'a str> {
+        cookies_named(&parts.headers, if self.is_secure(parts) { SECURE_FLOW_COOKIE } else { FLOW_COOKIE })
     }
 
     /// The cookie of a sign-in. The provider is another site, and its redirect must bring the cookie along: `Lax`.
     pub(crate) fn flow_cookie(&self, parts: &Parts, value: &str, age: u64) -> Option<HeaderValue> {
-        let secure = self.secure(parts);
-        let text = format!("{FLOW_COOKIE}={value}; Path={FLOW}; Max-Age={age}; HttpOnly; SameSite=Lax{secure}");
+        let (start, secure) = match self.is_secure(parts) {
+            true => (format!("{SECURE_FLOW_COOKIE}={value}; Path=/"), "; Secure"),
+            false => (format!("{FLOW_COOKIE}={value}; Path={FLOW}"), ""),
+        };
+        let text = format!("{start}; Max-Age={age}; HttpOnly; SameSite=Lax{secure}");
         let mut value = HeaderValue::from_str(&text).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
-    fn secure(&self, parts: &Parts) -> &'static str {
-        let is_secure = named(parts).ok().flatten().is_some_and(|name| self.own.is_secure(name));
-        if is_secure { "; Secure" } else { "" }
+    fn is_secure(&self, parts: &Parts) -> bool {
+        named(parts).ok().flatten().is_some_and(|name| self.own.is_secure(name))
     }
 
     fn check_own(&self, parts: &Parts) -> Result<(), Refusal> {
@@ -158,6 +165,19 @@ impl Auth {
         }
     }
 
+    /// Whether the page may take the page key in its address. A neighbouring site can set cookies here, so with a link it
+    /// could sign a person in as someone else, who would then read along. So the key comes from a page of ours, or it is
+    /// that of the operator.
+    pub(crate) fn is_trusted_key(&self, parts: &Parts) -> bool {
+        let is_own = |key: &str| {
+            let mut opened =
+                self.cookies(&parts.headers).filter_map(|cookie| self.sessions.open(cookie, key.as_bytes()));
+            opened.any(|session| session.holder == Holder::Operator)
+        };
+        parts.headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "same-origin")
+            || page_keys(&parts.uri).all(|(_, key)| is_own(key))
+    }
+
     /// A new session for a browser. `None`: the system provides no random bytes.
     pub(crate) fn log_in(&self, holder: &Holder) -> Option<Login> {
         self.sessions.begin(holder)
@@ -176,7 +196,7 @@ impl Auth {
 
     fn cookie_lines(&self, parts: &Parts, value: &str, age: u64) -> impl Iterator<Item = HeaderValue> {
         let cookie = format!("{}={value}", self.sessions.cookie_name());
-        let secure = self.secure(parts);
+        let secure = if self.is_secure(parts) { "; Secure" } else { "" };
         [(cookie, age), (format!("{OLD_COOKIE}="), 0)].into_iter().flat_map(move |(cookie, age)| {
             ["/ui", "/control"].into_iter().filter_map(move |path| {
                 let text = format!("{cookie}; Path={path}; Max-Age={age}; HttpOnly; SameSite=Strict{secure}");
@@ -193,7 +213,8 @@ impl Auth {
         let line = value.to_str().ok()?;
         let is_own = |pair: &&str| {
             let name = pair.trim().split_once('=').map(|(name, _)| name);
-            name.is_some_and(|name| name == OLD_COOKIE || name == self.sessions.cookie_name())
+            let own = [OLD_COOKIE, FLOW_COOKIE, SECURE_FLOW_COOKIE, self.sessions.cookie_name()];
+            name.is_some_and(|name| own.contains(&name))
         };
         if !line.split(';').any(|pair| is_own(&pair)) {
             return None;
@@ -312,6 +333,12 @@ fn cookies_named<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Ite
         .filter_map(|pair| pair.trim().split_once('='))
         .filter(move |(given, _)| *given == name)
         .map(|(_, value)| value)
+}
+
+/// The pairs of an address that the page reads as its key.
+pub(crate) fn page_keys(uri: &Uri) -> impl Iterator<Item = (&str, &str)> {
+    let pairs = uri.query().unwrap_or_default().split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    pairs.filter(|(name, _)| *percent_decoded(name.as_bytes()) == *b"key")
 }
 
 fn in_query<'a>(query: &'a str, name: &str) -> Option<&'a str> {

@@ -32,6 +32,8 @@ pub(crate) enum Holder {
         id: u32,
         /// The end of the session, in seconds since 1970.
         until: u64,
+        /// How often their account had been unlinked: the next time ends the session.
+        unlinks: u64,
     },
 }
 
@@ -69,7 +71,9 @@ impl Sessions {
             Holder::Operator => (String::new(), LIFETIME.as_secs()),
             Holder::Key(id) => (format!("-{id}"), LIFETIME.as_secs()),
             // No id of a key begins with this letter.
-            Holder::Person { id, until } => (format!("-p{id}-{until:x}"), until.saturating_sub(now)),
+            Holder::Person { id, until, unlinks } => {
+                (format!("-p{id}-{until:x}-{unlinks:x}"), until.saturating_sub(now))
+            }
         };
         let login = format!("{now:x}-{}{whose}", hex(&random::<16>().ok()?));
         Some(Login {
@@ -90,11 +94,14 @@ impl Sessions {
         let is_whole: bool = self.derive("page", login).as_bytes().ct_eq(page_key).into();
         let mut parts = login.split('-').skip(1);
         let (id, holder, end) = (parts.next()?.to_owned(), parts.next(), parts.next());
+        // An earlier version counted none.
+        let unlinks = parts.next().unwrap_or("0");
         let holder = match (holder, end) {
             (None, _) => Holder::Operator,
             (Some(person), Some(end)) => {
                 let id = person.strip_prefix('p')?.parse().ok()?;
-                Holder::Person { id, until: u64::from_str_radix(end, 16).ok()? }
+                let (until, unlinks) = (u64::from_str_radix(end, 16).ok()?, u64::from_str_radix(unlinks, 16).ok()?);
+                Holder::Person { id, until, unlinks }
             }
             (Some(key), None) => Holder::Key(key.to_owned()),
         };
@@ -175,13 +182,14 @@ mod tests {
     #[test]
     fn a_session_from_the_identity_provider_names_its_person_and_ends_when_it_says() {
         let sessions = Sessions::new(&Token::generate().expect("a token"), 8788);
-        let holder = |until| Holder::Person { id: 7, until };
+        let holder = |until| Holder::Person { id: 7, until, unlinks: 18 };
         let login = sessions.begin(&holder(seconds() + 60)).expect("a login");
         let opened = sessions.open(&login.cookie, login.page_key.as_bytes()).expect("a session");
         assert_eq!(opened.holder, holder(seconds() + 60));
         assert_eq!(login.age, 60);
         let longer = login.cookie.replacen("-p7-", "-p7-f", 1);
         assert!(!sessions.knows(&longer) && !sessions.knows(&login.cookie.replacen("-p7-", "-p8-", 1)));
+        assert!(login.cookie.contains("-12.") && !sessions.knows(&login.cookie.replacen("-12.", "-13.", 1)));
         let over = sessions.begin(&holder(seconds() - 1)).expect("a login");
         assert!(sessions.open(&over.cookie, over.page_key.as_bytes()).is_none());
     }

@@ -227,3 +227,42 @@ fn only_our_own_page_signs_a_person_in() {
         assert_eq!(admit(&headers), Err(refusal), "{headers:?}");
     }
 }
+
+#[test]
+fn a_link_does_not_sign_a_person_in_as_its_author() {
+    let auth = auth();
+    let (cookie, key) = {
+        let login = auth.log_in(&Holder::Key("3f9a81c2".into())).expect("a session");
+        (format!("{}={}", auth.sessions.cookie_name(), login.cookie), login.page_key)
+    };
+    let (own_cookie, own_key) = session(&auth);
+    let trusts = |uri: &str, cookie: &str, site: &str| {
+        let headers = [HOST, ("cookie", cookie), ("sec-fetch-site", site)];
+        auth.is_trusted_key(&parts(uri, if site.is_empty() { &headers[..2] } else { &headers }))
+    };
+    // The author's session, of which another site has set the cookie.
+    for site in ["cross-site", "same-site", "none"] {
+        for uri in [format!("/ui/?key={key}"), format!("/ui/c/1?a&k%65y={key}"), "/ui/?key".to_owned()] {
+            assert!(!trusts(&uri, &cookie, site), "{uri} {site}");
+        }
+        assert!(trusts("/ui/?a=1", &cookie, site), "{site}");
+    }
+    assert!(trusts(&format!("/ui/?key={key}"), &cookie, "same-origin"));
+    assert!(trusts(&format!("/ui/?key={key}"), &cookie, ""), "a browser that does not say");
+    // The operator's link.
+    assert!(trusts(&format!("/ui/?key={own_key}"), &own_cookie, "none"));
+    assert!(!trusts(&format!("/ui/?key={own_key}&key={key}"), &own_cookie, "none"));
+}
+
+#[test]
+fn the_cookie_of_a_sign_in_over_tls_comes_from_the_host_itself() {
+    let token = Token::generate().expect("a token");
+    let public = "https://ctx.example.com".parse().expect("an address");
+    let auth = Auth::new(token, OwnAddresses::new("0.0.0.0:8788".parse().expect("an address"), Some(public)));
+    let at = |cookie: &'static str| parts("/ui/sign-in/oidc", &[("host", "ctx.example.com"), ("cookie", cookie)]);
+    let line = auth.flow_cookie(&at("a=b"), "x", 60).expect("a cookie");
+    assert_eq!(line, "__Host-ctx_sign_in=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure");
+    assert_eq!(auth.flow_cookies(&at("ctx_sign_in=tossed; __Host-ctx_sign_in=own")).collect::<Vec<_>>(), ["own"]);
+    let forwarded = HeaderValue::from_static("a=1; __Host-ctx_sign_in=own");
+    assert_eq!(auth.without_own_cookie(&forwarded), Some(Some(HeaderValue::from_static("a=1"))));
+}

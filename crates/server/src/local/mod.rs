@@ -32,7 +32,7 @@ use crate::auth::{Auth, Caller, Holder, PagePass, Refusal, Session};
 use crate::listen::Stage;
 use crate::reply::Reply;
 use crate::team::key::control_key;
-use crate::team::{Desk, KeyEnd, KeyRefusal, Permit, Team, scope};
+use crate::team::{Desk, KeyLimits, KeyRefusal, Permit, Team, scope};
 
 /// The place of the control API.
 const CONTROL: &str = "/control/v1";
@@ -127,7 +127,7 @@ impl LocalPaths {
             return Err(control::keyless(KeyRefusal::Lacks(missing)));
         }
         head.extensions.insert(identity.scopes);
-        head.extensions.insert(KeyEnd(identity.expires_at));
+        head.extensions.insert(KeyLimits::of(&identity));
         head.extensions.insert(Permit::of_request(team.registry(), &identity));
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
@@ -149,11 +149,13 @@ impl LocalPaths {
             (Holder::Operator, Some(_)) => return Err(control::keyless(KeyRefusal::Missing)),
             (Holder::Key(_) | Holder::Person { .. }, None) => return Err(control::refused(Refusal::TokenWrong)),
             (Holder::Key(key), Some(team)) => (team.recognise_session(&session.id, key, needed), team),
-            (Holder::Person { id, .. }, Some(team)) => (team.recognise_signed_in(&session.id, *id, needed), team),
+            (Holder::Person { id, unlinks, .. }, Some(team)) => {
+                (team.recognise_signed_in(&session.id, (*id, *unlinks), needed), team)
+            }
         };
         let identity = identity.map_err(control::keyless)?;
         head.extensions.insert(identity.scopes);
-        head.extensions.insert(KeyEnd(identity.expires_at));
+        head.extensions.insert(KeyLimits::of(&identity));
         head.extensions.insert(Permit::of_session(team.registry(), session));
         let desk = team.desk(identity.person.id).await.map_err(IntoResponse::into_response)?;
         Ok((placed(desk.routes.clone()), Some(desk)))
@@ -165,6 +167,11 @@ impl LocalPaths {
             return self.room(response);
         }
         if let Some(mut response) = self.sign_in_elsewhere(&head).await {
+            page::secure(response.headers_mut());
+            return response.map(Reply::whole);
+        }
+        if self.team.is_some() && !self.auth.is_trusted_key(&head) {
+            let mut response = page::moved(&page::without_key(&head.uri));
             page::secure(response.headers_mut());
             return response.map(Reply::whole);
         }

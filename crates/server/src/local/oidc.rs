@@ -90,7 +90,7 @@ impl LocalPaths {
         head: &Parts,
     ) -> Result<Response<Bytes>, Box<Response<Bytes>>> {
         let returned = ReturnedCode::parse(head.uri.query().unwrap_or_default()).ok_or_else(strange)?;
-        let mut begun = self.auth.flow_cookies(&head.headers);
+        let mut begun = self.auth.flow_cookies(head);
         let flow = begun.find_map(|cookie| {
             Flow::resume(self.auth.flow_key(), cookie, seconds()).filter(|flow| flow.is_state(&returned.state))
         });
@@ -108,16 +108,19 @@ impl LocalPaths {
                 }
             }
         })?;
+        // From before: if the account is unlinked meanwhile, the session is over at once.
+        let before = team.registry().state();
         let identity = self.admit_subject(team, oidc, subject).await?;
         if !team.login_limits().may_sign_in(identity.person.id) {
             let words = format!("{TOO_OFTEN} Wait a minute, then try again. Open sessions stay valid.");
             return Err(refused(StatusCode::TOO_MANY_REQUESTS, &words));
         }
         let until = seconds() + oidc.settings().session.as_secs();
-        let holder = Holder::Person { id: identity.person.id, until };
+        let id = identity.person.id;
+        let holder = Holder::Person { id, until, unlinks: before.unlinks(id) };
         let login = self.auth.log_in(&holder).ok_or_else(|| Box::new(page::no_session()))?;
         team.note(identity.actor(), Note::SignedIn { with: "the identity provider".to_owned() }, 1);
-        let mut response = page::moved(&format!("/ui/?key={}", login.page_key));
+        let mut response = page::entered(&login.page_key);
         for cookie in self.auth.set_cookies(head, &login) {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }

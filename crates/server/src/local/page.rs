@@ -5,6 +5,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode, Uri};
 
 use super::embedded::Asset;
+use crate::auth::page_keys;
 
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -103,6 +104,24 @@ pub(super) fn with_key(uri: &Uri, page_key: &str) -> String {
     address
 }
 
+/// The same address without a page key.
+pub(super) fn without_key(uri: &Uri) -> String {
+    let keys: Vec<&str> = page_keys(uri).map(|(name, _)| name).collect();
+    let is_key = |pair: &&str| keys.contains(&pair.split('=').next().unwrap_or_default());
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let rest: Vec<&str> = pairs.filter(|pair| !pair.is_empty() && !is_key(pair)).collect();
+    let mark = if rest.is_empty() { "" } else { "?" };
+    format!("{}{mark}{}", uri.path(), rest.join("&"))
+}
+
+/// A person came back from an identity provider. Only a page of ours leads on with a page key.
+pub(super) fn entered(page_key: &str) -> Response<Bytes> {
+    let to = format!("/ui/?key={page_key}");
+    let link = format!("<a href=\"{to}\">Continue</a>");
+    let refresh = format!("<meta http-equiv=\"refresh\" content=\"0; url={to}\">\n");
+    small_page_with(&refresh, StatusCode::OK, "You are signed in", &link)
+}
+
 pub(super) fn no_session() -> Response<Bytes> {
     small_page(
         StatusCode::INTERNAL_SERVER_ERROR,
@@ -118,9 +137,13 @@ pub(super) fn not_signed_in(status: StatusCode, words: &str) -> Response<Bytes> 
 }
 
 fn small_page(status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
+    small_page_with("", status, title, text)
+}
+
+fn small_page_with(head: &str, status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n{head}\
          <title>{title} · Context Composer</title>\n<h1>{title}</h1>\n<p>{text}</p>\n</html>\n"
     );
     let mut response = Response::new(Bytes::from(html));
@@ -225,5 +248,12 @@ mod tests {
         assert_eq!(with("/ui/?token=hush"), "/ui/?key=k");
         assert_eq!(with("/ui?token=hush&key=old"), "/ui/?key=k");
         assert_eq!(with("/ui/c/1?a=2&token=hush&b"), "/ui/c/1?key=k&a=2&b");
+    }
+
+    #[test]
+    fn a_page_key_leaves_the_address_in_any_spelling() {
+        let without = |uri: &str| without_key(&uri.parse().expect("a uri"));
+        assert_eq!(without("/ui/?key=k"), "/ui/");
+        assert_eq!(without("/ui/c/1?a=2&k%65y=k&key&b"), "/ui/c/1?a=2&b");
     }
 }

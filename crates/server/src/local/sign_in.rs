@@ -82,7 +82,9 @@ impl LocalPaths {
         let identity = match &session.holder {
             Holder::Operator => None,
             Holder::Key(key) => Some(team.recognise_session(&session.id, key, Scopes::NONE)),
-            Holder::Person { id, .. } => Some(team.recognise_signed_in(&session.id, *id, Scopes::NONE)),
+            Holder::Person { id, unlinks, .. } => {
+                Some(team.recognise_signed_in(&session.id, (*id, *unlinks), Scopes::NONE))
+            }
         };
         let actor = match identity {
             None => Actor::OPERATOR,

@@ -1,5 +1,6 @@
 //! Requests to a daemon that serves a team: the key is checked in memory, leads to the desk of its person, and is
-//! removed. It never reaches the provider, an observer or the log.
+//! removed. It never reaches the provider, an observer or the log: a request with a key in a place where it would not be
+//! removed is refused.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use http::uri::PathAndQuery;
 
 use super::Proxy;
 use super::errors::Failure;
-use crate::team::key::{has_token, without_key};
+use crate::team::key::{has_token, misplaced, without_key};
 use crate::team::{Credential, Desk, KeyPlace, Permit, Team, scope, without};
 
 /// The person of a request.
@@ -27,6 +28,9 @@ pub(super) struct AdmittedPerson {
 impl Proxy {
     pub(super) async fn admit(&self, team: &Arc<Team>, head: &mut Parts) -> Result<AdmittedPerson, Failure> {
         self.auth.admit_keyed(head).map_err(Failure::Refused)?;
+        if let Some(place) = misplaced(&head.headers, &head.uri) {
+            return Err(Failure::MisplacedKey { place });
+        }
         let found = team.credential_of(&head.headers, head.uri.query());
         let identity =
             team.identify(found.map(|(credential, _)| credential), scope::FORWARD).await.map_err(Failure::Key)?;

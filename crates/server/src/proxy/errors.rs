@@ -53,6 +53,10 @@ pub(crate) enum Failure {
     Refused(Refusal),
     /// The daemon serves a team, and the request has no valid key.
     Key(KeyRefusal),
+    /// A key stands where it would not be removed.
+    MisplacedKey {
+        place: String,
+    },
     /// There is no credential for the provider that may be sent.
     Unpaid(NoCredential),
     /// The conversations of a person cannot be opened, so it is unknown whether the request is edited.
@@ -168,6 +172,15 @@ impl Failure {
                  ui` prints.",
             ),
             Self::Key(why) => keyless(*why),
+            Self::MisplacedKey { place } => ErrorText::refusal(
+                StatusCode::BAD_REQUEST,
+                ErrorCode::KeyMisplaced,
+                &format!(
+                    "A key of this gateway is in {place}, from where it would reach the provider. Nothing was sent. Send it \
+                     in the header `x-ctx-key`, or as `Authorization: Bearer ctxk_…`, without quotes or encoding. It may \
+                     be in logs on its way here: consider replacing it."
+                ),
+            ),
             Self::Unpaid(NoCredential::Subscription) => ErrorText::refusal(
                 StatusCode::FORBIDDEN,
                 ErrorCode::SubscriptionRefused,

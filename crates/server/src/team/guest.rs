@@ -1,14 +1,17 @@
 //! Conversations that others share with a person. Their routes are those of the owner's desk; this module decides which
 //! of them a guest may use. Everything else is as if it did not exist.
 
+use std::collections::BTreeSet;
+
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{self, Request};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use ctx_api::conversations::ConversationView;
 use ctx_core::ErrorCode;
+use ctx_engine::ports::Authors;
 use ctx_service::now;
-use ctx_team::Access;
+use ctx_team::{Access, State};
 use http::{Method, Uri};
 use tower_service::Service;
 
@@ -23,7 +26,7 @@ pub(super) fn admitting(own: Router, seat: Seat) -> Router {
     own.layer(middleware::from_fn_with_state(seat, lead))
 }
 
-async fn lead(State(seat): State<Seat>, request: Request, next: Next) -> Response {
+async fn lead(extract::State(seat): extract::State<Seat>, request: Request, next: Next) -> Response {
     let Some(team) = seat.team() else { return next.run(request).await };
     let Some((name, rest)) = named(request.uri().path()) else { return next.run(request).await };
     let is_own = team.open_desk(seat.person).is_some_and(|desk| desk.service.resolve(&name).is_ok());
@@ -55,6 +58,44 @@ async fn lead(State(seat): State<Seat>, request: Request, next: Next) -> Respons
     match routes.call(request).await {
         Ok(response) => response,
         Err(never) => match never {},
+    }
+}
+
+/// The authors who may edit the conversations of a person.
+pub(super) struct CurrentAuthors(pub(super) Seat);
+
+impl Authors for CurrentAuthors {
+    fn may_edit(&self, conversation: &str, author: &str) -> bool {
+        let state = self.0.team().map(|team| team.registry().state());
+        state.is_none_or(|state| state.may_edit((self.0.person, conversation), author, now()))
+    }
+}
+
+impl Team {
+    /// Withdraws the deferred edits of guests who could edit a conversation before, and no longer can. Returns words
+    /// about them.
+    pub(crate) async fn withdraw_lost(&self, before: &State) -> Vec<String> {
+        let after = self.registry().state();
+        let kept = after.edited_by_guests();
+        let lost = before.edited_by_guests().into_iter().filter(|access| !kept.contains(access));
+        let conversations: BTreeSet<(u32, String)> =
+            lost.map(|(owner, conversation, _)| (owner, conversation)).collect();
+        let mut words = Vec::new();
+        for (owner, conversation) in conversations {
+            let Ok(desk) = self.desk(owner).await else { continue };
+            let name = format!("{}:{conversation}", after.name_of(owner));
+            let withdrawn = tokio::task::spawn_blocking(move || desk.service.withdraw(&conversation)).await;
+            match withdrawn {
+                Ok(Ok(edits)) => words.extend(
+                    edits
+                        .iter()
+                        .map(|(id, author)| format!("The deferred edit {id} of {author} in {name} was withdrawn.")),
+                ),
+                // The edit is checked again at its moment.
+                failed => tracing::warn!(conversation = %name, ?failed, "deferred edits were not withdrawn yet"),
+            }
+        }
+        words
     }
 }
 

@@ -1,10 +1,16 @@
 //! Finds a person's key in a request. It may stand in a header of its own, or in the place of any credential: it is
 //! recognised by its beginning.
 
-use crate::secret::is_secret_name;
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ctx_team::KEY_PREFIX;
 use ctx_team::oidc::is_signed_token;
+use http::Uri;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::secret::{is_secret_name, percent_decoded};
 
 /// The header of a key, beside the client's own credential.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static(ctx_team::KEY_HEADER);
@@ -70,6 +76,49 @@ pub(crate) fn without_key(query: &str, all: bool) -> Option<String> {
     Some(query.split('&').filter(|pair| !goes(pair)).collect::<Vec<_>>().join("&"))
 }
 
+/// The place of a key where it would not be removed, in words: quoted, behind other text, encoded, or in another part of
+/// the request.
+pub(crate) fn misplaced(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let in_header = headers.iter().find(|(name, value)| !is_key(name, value) && mentions_key(value.as_bytes()));
+    if let Some((name, _)) = in_header {
+        return Some(format!("the header `{name}`"));
+    }
+    if headers.keys().any(|name| mentions_key(name.as_str().as_bytes())) {
+        return Some("the name of a header".to_owned());
+    }
+    let query = uri.query().unwrap_or_default();
+    let query = without_key(query, false).map_or(Cow::Borrowed(query), Cow::Owned);
+    let is_in_address = mentions_key(uri.path().as_bytes()) || mentions_key(query.as_bytes());
+    is_in_address.then(|| "the address".to_owned())
+}
+
+/// Whether a text contains a key in any spelling.
+fn mentions_key(text: &[u8]) -> bool {
+    /// Libraries encode twice by mistake.
+    const DEEPEST: usize = 3;
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..DEEPEST {
+        if contains_prefix(&text) || in_basic(&text) {
+            return true;
+        }
+        match percent_decoded(&text) {
+            Cow::Owned(decoded) => text = Cow::Owned(decoded),
+            Cow::Borrowed(_) => return false,
+        }
+    }
+    contains_prefix(&text)
+}
+
+fn contains_prefix(text: &[u8]) -> bool {
+    text.windows(KEY_PREFIX.len()).any(|part| part.eq_ignore_ascii_case(KEY_PREFIX.as_bytes()))
+}
+
+/// As the name or the password of `Basic`.
+fn in_basic(text: &[u8]) -> bool {
+    let Some((scheme, rest)) = text.trim_ascii().split_at_checked(6) else { return false };
+    scheme.eq_ignore_ascii_case(b"basic ") && STANDARD.decode(rest.trim_ascii()).is_ok_and(|all| contains_prefix(&all))
+}
+
 /// The key of a request to the control API: in its own header, or as a bearer token.
 pub(crate) fn control_key(headers: &HeaderMap) -> Option<&[u8]> {
     match headers.get(KEY_HEADER) {
@@ -108,6 +157,42 @@ mod tests {
         for other in ["Bearer sk-own", "Basic eyJh.eyJi.c2ln", "eyJh.eyJi.c2ln", "Bearer eyJh.eyJi"] {
             assert_eq!(find(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_key_in_another_place_or_spelling_is_found() {
+        let place = |pairs: &[(&'static str, &'static str)], uri: &str| {
+            misplaced(&headers(pairs), &uri.parse().expect("an address"))
+        };
+        for value in [
+            "Bearer \"ctxk_1\"",
+            "'ctxk_1'",
+            "Bearer sk-own,ctxk_1",
+            "ctxk_1 sk-own",
+            "a=1; key=ctxk_1",
+            "openai-insecure-api-key.ctxk_1",
+            "Bearer CTXK_1",
+            "Bearer %63txk_1",
+            "Bearer %2563txk%255f1",
+            "Basic Y3R4a18xOng=",
+            "basic  eDpjdHhrXzE=",
+        ] {
+            assert_eq!(
+                place(&[("authorization", value)], "/a").as_deref(),
+                Some("the header `authorization`"),
+                "{value}"
+            );
+        }
+        assert_eq!(place(&[("ctxk_1", "x")], "/a").as_deref(), Some("the name of a header"));
+        for address in
+            ["/a?key=%63txk_1", "/a?key=ctxk%5F1", "/a?key=%22ctxk_1%22", "/a?ctxk_1", "/a?ctxk_1=x", "/a/ctxk_1/b"]
+        {
+            assert_eq!(place(&[], address).as_deref(), Some("the address"), "{address}");
+        }
+        // These are removed, or contain no key.
+        let usual = [("x-ctx-key", "\"ctxk_1\""), ("authorization", "Bearer ctxk_1,x"), ("user-agent", "ctxk/1 100%")];
+        assert_eq!(place(&usual, "/a?b=%zz&key=ctxk_1"), None);
+        assert_eq!(place(&[("authorization", "Basic b3duOg==")], "/ctxk"), None);
     }
 
     #[test]

@@ -92,6 +92,9 @@ impl Desk {
         let observer =
             Arc::new(ComposerObserver::new(service.clone(), recorder.clone(), traffic.clone(), around.metrics.clone()));
         service.meter(around.metrics.clone());
+        if let Some(seat) = &seat {
+            service.authorise(Arc::new(guest::CurrentAuthors(seat.clone())));
+        }
         if around.helper.is_on() && around.helper.settings().titles {
             retitle(around.helper.clone(), service.clone());
         }
@@ -212,16 +215,17 @@ impl Team {
         known(self.registry.recognise_session(session, key), needed)
     }
 
-    /// The person of a session that began at the identity provider.
+    /// The person of a session that began at the identity provider, after so many times at which their account was
+    /// unlinked.
     pub(crate) fn recognise_signed_in(
         &self,
         session: &str,
-        person: u32,
+        (person, unlinks): (u32, u64),
         needed: Scopes,
     ) -> Result<Identity, KeyRefusal> {
         // Without the provider, nothing vouches for the person any more.
         self.oidc.as_ref().ok_or(KeyRefusal::Missing)?;
-        known(self.registry.recognise_signed_in(session, person), needed)
+        known(self.registry.recognise_signed_in(session, person, unlinks), needed)
     }
 
     /// A person's desk, if it is open.
@@ -286,9 +290,20 @@ pub(crate) struct Seat {
     person: u32,
 }
 
-/// The end of the key that a caller uses.
+/// Limits of the keys that a caller makes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct KeyEnd(pub(crate) Option<u64>);
+pub(crate) struct KeyLimits {
+    /// The end of the key that they use.
+    pub(crate) expires_at: Option<u64>,
+    /// They came through an account at the identity provider.
+    pub(crate) by_account: bool,
+}
+
+impl KeyLimits {
+    pub(crate) fn of(identity: &Identity) -> KeyLimits {
+        KeyLimits { expires_at: identity.expires_at, by_account: identity.by_account }
+    }
+}
 
 impl Seat {
     pub(crate) fn person(&self) -> u32 {
@@ -307,7 +322,7 @@ impl Seat {
         }
         let state = self.team().map(|team| team.registry.state());
         let role = state.and_then(|state| state.person(self.person).map(|person| person.role));
-        Actor { id: self.person, role: role.unwrap_or(ctx_team::Role::Member), scopes: Scopes::ALL, expires_at: None }
+        Actor { id: self.person, role: role.unwrap_or(ctx_team::Role::Member), ..Actor::OPERATOR }
     }
 
     pub(crate) fn name(&self) -> String {

@@ -20,15 +20,15 @@ enum Ground {
     Key(String),
     /// A signed-in browser.
     Session(Session),
-    /// A person whom a token of the identity provider named.
-    Person(u32),
+    /// A person whom a token of the identity provider named, and how often their account had been unlinked.
+    Person(u32, u64),
 }
 
 impl Permit {
     /// Of a request with a key or a token.
     pub(crate) fn of_request(registry: &Arc<Registry>, identity: &Identity) -> Permit {
         let ground = match identity.key.is_empty() {
-            true => Ground::Person(identity.person.id),
+            true => Ground::Person(identity.person.id, registry.state().unlinks(identity.person.id)),
             false => Ground::Key(identity.key.clone()),
         };
         Permit { registry: registry.clone(), ground }
@@ -41,15 +41,15 @@ impl Permit {
     /// Whether a new request would still be admitted. The scopes of a key do not change.
     pub(crate) fn is_valid(&self) -> bool {
         let (state, now) = (self.registry.state(), now());
-        let has_person = |id: u32| state.person(id).is_some();
+        let has_person = |id: u32, unlinks: u64| state.person(id).is_some() && state.unlinks(id) == unlinks;
         match &self.ground {
             Ground::Key(id) => state.holder_of(id, now).is_some(),
-            Ground::Person(id) => has_person(*id),
+            Ground::Person(id, unlinks) => has_person(*id, *unlinks),
             Ground::Session(session) if state.is_ended(&session.id) => false,
             Ground::Session(session) => match &session.holder {
                 Holder::Operator => true,
                 Holder::Key(id) => state.holder_of(id, now).is_some(),
-                Holder::Person { id, until } => has_person(*id) && now / 1000 <= *until,
+                Holder::Person { id, until, unlinks } => has_person(*id, *unlinks) && now / 1000 <= *until,
             },
         }
     }
@@ -91,7 +91,7 @@ mod tests {
         let (by_key, by_session, by_token, operator) = (
             of(&registry, Ground::Key(key.clone())),
             of(&registry, session("s1", Holder::Key(key.clone()))),
-            of(&registry, Ground::Person(1)),
+            of(&registry, Ground::Person(1, 0)),
             of(&registry, session("s2", Holder::Operator)),
         );
         assert!([&by_key, &by_session, &by_token, &operator].iter().all(|permit| permit.is_valid()));
@@ -110,7 +110,11 @@ mod tests {
         let (one, other) = (of(&registry, one), of(&registry, other));
         change(&registry, |_| Ok(Event::SignedOut { person: 1, session: "s1".to_owned() }));
         assert!(!one.is_valid() && other.is_valid());
-        assert!(of(&registry, session("s3", Holder::Person { id: 1, until })).is_valid());
-        assert!(!of(&registry, session("s3", Holder::Person { id: 1, until: until - 120 })).is_valid());
+        let by_account = |until| of(&registry, session("s3", Holder::Person { id: 1, until, unlinks: 0 }));
+        let token = of(&registry, Ground::Person(1, 0));
+        assert!(by_account(until).is_valid() && token.is_valid());
+        assert!(!by_account(until - 120).is_valid());
+        change(&registry, |state| state.unlink_person(&Actor::OPERATOR, "anna"));
+        assert!(!by_account(until).is_valid() && !token.is_valid() && other.is_valid());
     }
 }

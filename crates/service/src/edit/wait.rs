@@ -18,6 +18,7 @@ use ctx_core::{ErrorCode, hint};
 use ctx_engine::conversation::Conversation;
 use ctx_engine::conversation::waiting::{PendingEdit, State};
 use ctx_engine::edit::Imports;
+use ctx_engine::edit::wait::made::failed;
 use ctx_engine::edit::wait::notes;
 use ctx_engine::log::{self, DeferredEdit, Reverts, Wait};
 use ctx_engine::{Refusal, record};
@@ -118,6 +119,24 @@ impl Parts {
                 hint![Command::Waiting, " lists them."],
             )
         })
+    }
+
+    /// Ends the pending changes of authors who may no longer edit a conversation. Returns their ids and authors.
+    pub(crate) fn withdraw(&self, name: &str) -> Result<Vec<(String, String)>, Refusal> {
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
+        let mut withdrawn = Vec::new();
+        loop {
+            let shared = self.stored(name)?;
+            let conversation = lock(&shared);
+            let pending = conversation.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
+            let lost = pending.map(|waiting| &waiting.edit).find_map(|deferred| {
+                Some((deferred.id.clone(), deferred.author.clone(), self.engine.withdrawal(name, deferred)?))
+            });
+            let Some((id, author, refusal)) = lost else { return Ok(withdrawn) };
+            self.store_wait(conversation, &failed(id.clone(), refusal), now())?;
+            withdrawn.push((id, author));
+        }
     }
 
     pub(crate) fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {

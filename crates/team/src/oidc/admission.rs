@@ -10,7 +10,8 @@ use super::{OidcRules, Subject};
 use crate::error::TeamError;
 use crate::event::{Entry, Event};
 use crate::model::{Actor, Person, Role};
-use crate::state::{State, check_name, manages};
+use crate::name::{check_group, check_person};
+use crate::state::{State, manages};
 
 /// More groups of one person are not stored.
 const MOST_GROUPS: usize = 100;
@@ -48,19 +49,16 @@ impl State {
         if let Some(person) = linked.and_then(|id| self.person(id)) {
             return Ok(Step::Known(person.clone()));
         }
-        let name = named(subject, rules)?;
         let link = |person: u32| Step::Change {
             by: person,
             event: Event::PersonLinked { person, issuer: subject.issuer.clone(), subject: subject.id.clone() },
         };
+        if let Some(person) = self.allowed_for(subject) {
+            return Ok(link(person));
+        }
+        let name = self.name_at(subject, rules)?;
         if let Ok(person) = self.named(name) {
-            if self.is_linked(person.id, &subject.issuer) {
-                return Err(refused(
-                    format!("The name {name} belongs to another account at the identity provider."),
-                    "If it is the same person, an admin unlinks the old account: `ctx people set NAME --unlink`.",
-                ));
-            }
-            return Ok(link(person.id));
+            return self.check_link(person, subject, rules).map(|()| link(person.id));
         }
         if linked.is_some() || self.was_named(name) {
             return Err(refused(
@@ -79,10 +77,85 @@ impl State {
         Ok(Step::Change { by, event })
     }
 
-    /// Lets another account of the identity provider take the place of the one that a person signed in with.
+    /// Whether a name alone makes an account that of a person.
+    fn check_link(&self, person: &Person, subject: &Subject, rules: &OidcRules) -> Result<(), TeamError> {
+        let name = &person.name;
+        if self.is_linked(person.id, &subject.issuer) {
+            return Err(refused(
+                format!("The name {name} belongs to another account at the identity provider."),
+                "If it is the same person, an admin unlinks the old account: `ctx people set NAME --unlink`.",
+            ));
+        }
+        let account = (subject.issuer.clone(), subject.id.clone());
+        if self.unlinked.get(&account) == Some(&person.id) {
+            return Err(refused(
+                format!("An admin unlinked this account from {name}."),
+                "If that was a mistake, an admin allows it again: `ctx people set NAME --link ACCOUNT`.",
+            ));
+        }
+        // People can choose their names at many providers, but not their groups.
+        let is_vouched_for = rules.decides_roles() && given(subject, rules, Some(person)).0 >= person.role;
+        if person.role > Role::Member && !is_vouched_for {
+            return Err(refused(
+                format!(
+                    "The name {name} has the role {} here, so the name alone does not link an account to it.",
+                    person.role
+                ),
+                "If it is the same person, an admin allows the account first: `ctx people set NAME --link ACCOUNT`.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Takes the accounts from a person. The keys and sessions that came through them end.
     pub fn unlink_person(&self, actor: &Actor, name: &str) -> Result<Event, TeamError> {
         manages(actor)?;
         Ok(Event::PersonUnlinked { person: self.named(name)?.id })
+    }
+
+    /// Allows the next account with this name or id to be that of a person.
+    pub fn allow_account(&self, actor: &Actor, name: &str, account: &str) -> Result<Event, TeamError> {
+        /// No provider has longer ids.
+        const LONGEST: usize = 255;
+        manages(actor)?;
+        let person = self.named(name)?.id;
+        let account = account.trim();
+        if account.is_empty() || account.len() > LONGEST || account.chars().any(char::is_control) {
+            let hint = "Give the name, the address or the id that the identity provider has for it.";
+            return Err(TeamError::refused(ErrorCode::BadRequest, "This names no account.", hint));
+        }
+        if self.links.values().any(|linked| *linked == person) {
+            let message = format!("{name} has an account already.");
+            let hint = "Unlink it first: `ctx people set NAME --unlink --link ACCOUNT`.";
+            return Err(TeamError::refused(ErrorCode::PersonExists, message, hint));
+        }
+        Ok(Event::AccountAllowed { person, account: account.to_owned() })
+    }
+
+    /// The person for whom an admin allowed this account.
+    fn allowed_for(&self, subject: &Subject) -> Option<u32> {
+        let names = [Some(&subject.id), subject.name.as_ref()];
+        names.into_iter().flatten().find_map(|name| self.allowed.get(name)).copied()
+    }
+
+    /// The name of an account, as a name in the team: of a person, or fit for a new one.
+    fn name_at<'s>(&self, subject: &'s Subject, rules: &OidcRules) -> Result<&'s str, TeamError> {
+        let claim = &rules.name_claim;
+        let Some(name) = &subject.name else {
+            return Err(refused(
+                format!("The identity provider does not tell your name: the claim `{claim}` is missing or unverified."),
+                "The operator can add a scope, or choose another `name_claim`, under [team.oidc].",
+            ));
+        };
+        if self.named(name).is_err() {
+            check_person(name).map_err(|_| {
+                refused(
+                    format!("The claim `{claim}` contains no name that a person can have here."),
+                    "The operator can choose another `name_claim` under [team.oidc].",
+                )
+            })?;
+        }
+        Ok(name)
     }
 
     /// The person who signed in with an account of an identity provider, present or removed.
@@ -96,8 +169,8 @@ impl State {
     }
 
     /// Whether anyone ever had this name.
-    fn was_named(&self, name: &str) -> bool {
-        let is_named = |entry: &Entry| matches!(&entry.event, Event::PersonAdded { name: added, .. } if added == name);
+    pub(crate) fn was_named(&self, name: &str) -> bool {
+        let is_named = |entry: &Entry| matches!(&entry.event, Event::PersonAdded { name: added, .. } if added.eq_ignore_ascii_case(name));
         self.entries().iter().any(is_named)
     }
 }
@@ -113,24 +186,6 @@ fn check_groups(subject: &Subject, rules: &OidcRules) -> Result<(), TeamError> {
     ))
 }
 
-/// A name that fits, so it may be shown and stored.
-fn named<'s>(subject: &'s Subject, rules: &OidcRules) -> Result<&'s str, TeamError> {
-    let claim = &rules.name_claim;
-    let Some(name) = &subject.name else {
-        return Err(refused(
-            format!("The identity provider does not tell your name: the claim `{claim}` is missing or unverified."),
-            "The operator can add a scope, or choose another `name_claim`, under [team.oidc].",
-        ));
-    };
-    check_name("person", name).map_err(|_| {
-        refused(
-            format!("The claim `{claim}` has characters that a name here cannot have."),
-            "The operator can choose another `name_claim` under [team.oidc].",
-        )
-    })?;
-    Ok(name)
-}
-
 /// The role and the groups from now on.
 fn given(subject: &Subject, rules: &OidcRules, person: Option<&Person>) -> (Role, BTreeSet<String>) {
     let said = || subject.groups.iter().flatten();
@@ -143,7 +198,7 @@ fn given(subject: &Subject, rules: &OidcRules, person: Option<&Person>) -> (Role
     };
     let groups = match person {
         Some(person) if rules.groups_claim.is_none() => person.groups.clone(),
-        _ => said().filter(|group| check_name("group", group).is_ok()).take(MOST_GROUPS).cloned().collect(),
+        _ => said().filter(|group| check_group(group).is_ok()).take(MOST_GROUPS).cloned().collect(),
     };
     (role, groups)
 }

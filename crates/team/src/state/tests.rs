@@ -23,7 +23,7 @@ impl Team {
 
     fn actor(&self, name: &str) -> Actor {
         let person = self.0.named(name).expect("known");
-        Actor { id: person.id, role: person.role, scopes: Scopes::ALL, expires_at: None }
+        Actor { id: person.id, role: person.role, ..Actor::OPERATOR }
     }
 
     fn key(&mut self, name: &str, new: &NewKey) -> KeyText {
@@ -94,12 +94,26 @@ fn only_admins_manage_people_and_the_keys_of_others() {
 fn names_are_plain_and_unique() {
     let team = Team::new();
     let add = |name: &str| team.0.add_person(&ADMIN, name, Role::Member, BTreeSet::new());
-    for bad in ["", "a b", "a\nb", "(agent)", &"x".repeat(65)] {
+    for bad in ["", "a b", "a\nb", "(agent)", &"x".repeat(65), "zoë@example.com", "\u{430}nna", "Policy", "ctx"] {
         assert_eq!(code(add(bad)), ErrorCode::BadRequest, "{bad}");
     }
     assert_eq!(code(add("anna")), ErrorCode::PersonExists);
-    assert_eq!(code(add("operator")), ErrorCode::PersonExists);
-    assert!(add("zoë@example.com").is_ok());
+    for taken in ["operator", "Anna", "OPERATOR"] {
+        assert_eq!(code(add(taken)), ErrorCode::PersonExists, "{taken}");
+    }
+    assert!(add("zoe+ctx@example.com").is_ok());
+}
+
+#[test]
+fn a_person_with_a_name_that_none_gets_any_more_is_as_others() {
+    let mut team = Team::new();
+    for (person, name) in [(4, "zoë"), (5, "policy")] {
+        let added = Event::PersonAdded { person, name: name.into(), role: Role::Member, groups: BTreeSet::new() };
+        team.take(0, added);
+        let key = team.key(name, &NewKey::default());
+        assert_eq!(team.holder(&key, 1).as_deref(), Some(name));
+        assert!(team.0.change_person(&ADMIN, name, Some(Role::Auditor), None).is_ok());
+    }
 }
 
 #[test]
@@ -133,7 +147,23 @@ fn breaking_the_glass_needs_a_role_and_a_reason_lasts_an_hour_and_is_told_to_the
     assert_eq!(team.0.open_to(eve.id, 1001), [(1, "c1", Access::Look)]);
     assert!(team.0.open_to(eve.id, 1000 + GLASS_LIFETIME).is_empty(), "it is over");
     let [notice] = &team.0.notices(1)[..] else { panic!("one notice") };
-    assert_eq!((notice.by.as_str(), notice.reason.as_str()), ("eve", "incident 42, leaked token"));
+    let opened = Deed::Opened { conversation: "c1".into(), reason: "incident 42, leaked token".into() };
+    assert_eq!((notice.by.as_str(), &notice.deed), ("eve", &opened));
+    assert!(team.0.notices(2).is_empty());
+}
+
+#[test]
+fn a_key_that_another_person_makes_is_told_to_its_owner() {
+    let mut team = Team::new();
+    let own = team.key("anna", &NewKey::default());
+    assert!(team.0.notices(1).is_empty(), "her own is no news");
+    let text = KeyText::generate().expect("random");
+    let made = team.0.make_key(&ADMIN, 1, &text, &NewKey::default()).expect("made");
+    team.take(0, made);
+    let [notice] = &team.0.notices(1)[..] else { panic!("one notice") };
+    assert_eq!((notice.by.as_str(), &notice.deed), ("operator", &Deed::MadeKey { key: text.id() }));
+    let maker = |text: &KeyText| team.0.keys().find(|key| key.id == text.id()).map(|key| key.made_by);
+    assert_eq!((maker(&own), maker(&text)), (Some(1), Some(0)));
     assert!(team.0.notices(2).is_empty());
 }
 
@@ -190,4 +220,28 @@ fn a_stored_key_without_scopes_has_all_and_one_with_scopes_keeps_them() {
     let again = State::of(serde_json::from_str::<Vec<Entry>>(&json).expect("entries"));
     let scopes = |key: &KeyText| again.holder(&key.hash(), 0).expect("known").0.scopes;
     assert_eq!((scopes(&all), scopes(&proxy)), (Scopes::ALL, Scopes::only(Scope::Proxy)));
+}
+
+#[test]
+fn people_may_edit_while_a_share_lets_them_and_others_always() {
+    let mut team = Team::new();
+    let anna = team.actor("anna");
+    let may = |team: &Team, author: &str| team.0.may_edit((1, "c1"), author, 0);
+    for author in ["anna", "anna (agent)", "policy", "helper", "cli"] {
+        assert!(may(&team, author), "{author}");
+    }
+    assert!(!may(&team, "bob") && !may(&team, "bob (agent)"));
+    let shared = team.0.share(&anna, "c1", Grantee::Group("core".into()), Access::Edit).expect("shared");
+    team.take(1, shared);
+    assert!(may(&team, "bob (agent)") && !team.0.may_edit((1, "c2"), "bob", 0));
+    assert_eq!(team.0.edited_by_guests(), BTreeSet::from([(1, "c1".to_owned(), 2)]));
+    let changed = team.0.change_person(&ADMIN, "bob", None, Some(BTreeSet::new())).expect("changed");
+    team.take(0, changed);
+    assert!(!may(&team, "bob") && team.0.edited_by_guests().is_empty());
+    let shared = team.0.share(&anna, "c1", Grantee::Person(2), Access::Edit).expect("shared");
+    team.take(1, shared);
+    assert!(may(&team, "bob"));
+    let removed = team.0.remove_person(&ADMIN, "bob").expect("removed");
+    team.take(0, removed);
+    assert!(!may(&team, "bob"), "a removed person is still one");
 }

@@ -59,7 +59,10 @@ impl Engine {
             {
                 continue;
             }
-            let made = self.make(conversation, &deferred, (since, situation.now), imports);
+            let made = match self.withdrawal(conversation.id(), &deferred) {
+                Some(refusal) => Err(refusal),
+                None => self.make(conversation, &deferred, (since, situation.now), imports),
+            };
             let wait = match made.and_then(|(commit, files)| self.write_soon(conversation, &files).map(|()| commit)) {
                 Ok(mut commit) => {
                     commit.unattended = true;
@@ -70,12 +73,9 @@ impl Engine {
                     Wait::Made { id: deferred.id, commit: id, request }
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
-                Err(Refusal { code, message, hint, .. }) => {
-                    tracing::warn!(conversation = %conversation.id(), edit = %deferred.id, %message, "a deferred edit is no longer possible");
-                    Wait::Failed {
-                        id: deferred.id,
-                        why: DeferralFailure { code: code.into(), message, hint: hint.to_string() },
-                    }
+                Err(refusal) => {
+                    tracing::warn!(conversation = %conversation.id(), edit = %deferred.id, message = %refusal.message, "a deferred edit is no longer possible");
+                    failed(deferred.id, refusal)
                 }
             };
             records.push(record(conversation.id(), situation.now, log::WAIT, &wait, Vec::new()));
@@ -87,6 +87,19 @@ impl Engine {
         step.records.extend(records);
         step.notes.extend(notes(conversation));
         step.durable = true;
+    }
+
+    /// The reason to withdraw a pending change, if its author may no longer edit the conversation.
+    pub fn withdrawal(&self, conversation: &str, deferred: &DeferredEdit) -> Option<Refusal> {
+        let author = &deferred.author;
+        let may_edit = self.authors.get().is_none_or(|authors| authors.may_edit(conversation, author));
+        (!may_edit).then(|| {
+            Refusal::new(
+                ErrorCode::RoleNeeded,
+                format!("It was withdrawn: {author} may no longer edit this conversation."),
+                "Nothing was changed. Repeat the edit if you still need it.",
+            )
+        })
     }
 
     pub fn make(
@@ -144,6 +157,11 @@ impl Engine {
         };
         Ok(self.prepared(conversation, edit, deferred.reasons.clone(), (at, None), files)?.0)
     }
+}
+
+/// The end of a pending change that is not possible.
+pub fn failed(id: String, Refusal { code, message, hint, .. }: Refusal) -> Wait {
+    Wait::Failed { id, why: DeferralFailure { code: code.into(), message, hint: hint.to_string() } }
 }
 
 /// Ids count frames: on another path they name different content.

@@ -41,6 +41,35 @@ async fn a_key_never_leaves_and_is_never_stored() {
 }
 
 #[tokio::test]
+async fn a_key_in_an_unexpected_place_does_not_leave() {
+    let gateway = GatewayKey { upstream: "anthropic".to_owned(), group: None, key: Secret::new("sk-gateway") };
+    let gateway = UpstreamCredentials { gateway: Some(vec![gateway]), passes_subscriptions: false };
+    for credentials in [UpstreamCredentials::default(), gateway] {
+        let team = Team::with(credentials).await;
+        let key = team.key("anna").to_owned();
+        let admitted = format!("x-ctx-key: {key}\r\nx-api-key: sk-own\r\n");
+        for line in [
+            format!("x-other: \"{key}\""),
+            format!("x-other: more,{key}"),
+            format!("x-other: {}", key.replace('_', "%5F")),
+            format!("Cookie: key={key}"),
+            format!("Authorization: Bearer '{key}'"),
+        ] {
+            let refused = team.refused(&format!("{admitted}{line}\r\n")).await;
+            assert_eq!(refused, (400, "key-misplaced".to_owned()), "{line}");
+        }
+        let own = "x-api-key: sk-own\r\n";
+        let alone = team.refused(&format!("{own}Authorization: Bearer \"{key}\"\r\n")).await;
+        assert_eq!(alone, (400, "key-misplaced".to_owned()));
+        for path in ["/v1/messages?key=%63txk_", "/v1/messages?ctxk_", "/v1/ctxk_"] {
+            let path = format!("{path}{}", &key["ctxk_".len()..]);
+            let refused = team.refused_at(&path, &admitted).await;
+            assert_eq!(refused, (400, "key-misplaced".to_owned()), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_key_is_shown_once_and_listed_with_its_last_use() {
     let (team, _) = Team::sharing().await;
     let made = team.post("dora", "keys", &json!({"label": "laptop", "days": 30})).await;
@@ -56,6 +85,23 @@ async fn a_key_is_shown_once_and_listed_with_its_last_use() {
     team.post("dora", &format!("keys/{id}/revoke"), &json!({})).await;
     let lines = format!("Authorization: Bearer {key}\r\n");
     assert_eq!(team.call(&lines, "GET", "status", "").await.0, 401);
+}
+
+#[tokio::test]
+async fn a_key_that_an_admin_makes_for_someone_is_told_to_them() {
+    let (team, _) = Team::sharing().await;
+    team.post("dora", "keys", &json!({"label": "own"})).await;
+    let made = team.post("adam", "keys", &json!({"person": "dora", "label": "laptop"})).await;
+    let keys = team.get("dora", "keys").await["keys"].clone();
+    let by = |label: &str| {
+        let keys = keys.as_array().expect("keys");
+        keys.iter().find(|key| key["label"] == label).expect(label)["made_by"].clone()
+    };
+    assert_eq!((by("own"), by("laptop"), by("test")), (json!(null), json!("adam"), json!("operator")));
+    let notice = &team.get("dora", "notices").await["notices"][0];
+    assert_eq!((&notice["by"], &notice["role"], &notice["key"]), (&json!("adam"), &json!("admin"), &made["id"]));
+    let others = team.get("bob", "notices").await.to_string();
+    assert!(!others.contains("adam"), "{others}");
 }
 
 #[tokio::test]

@@ -77,8 +77,9 @@ async fn sign_in(team: &Team, provider: &IdentityProvider, claims: &Value) -> St
 
 /// The header lines of a browser that is signed in by this answer.
 fn session(answer: &str) -> String {
-    assert_eq!(status(answer), 303, "{answer}");
-    let page_key = line(answer, "location").and_then(|to| to.strip_prefix("/ui/?key=")).expect("a page key");
+    assert_eq!(status(answer), 200, "{answer}");
+    let lead = "<meta http-equiv=\"refresh\" content=\"0; url=/ui/?key=";
+    let page_key = body_of(answer).split_once(lead).and_then(|(_, rest)| rest.split('"').next()).expect("a page key");
     let cookies: Vec<&str> = answer.lines().filter_map(|line| line.strip_prefix("set-cookie: ctx_session")).collect();
     assert!(cookies.len() == 2 && cookies.iter().all(|line| line.contains("SameSite=Strict")), "{answer}");
     let cookie = cookies[0].split(';').next().expect("a cookie");
@@ -94,9 +95,14 @@ fn refused(answer: &str, expected: u16) -> String {
 }
 
 async fn api(team: &Team, method: &str, path: &str, lines: &str) -> (u16, Value) {
+    api_with(team, (method, path), lines, "").await
+}
+
+async fn api_with(team: &Team, (method, path): (&str, &str), lines: &str, body: &str) -> (u16, Value) {
     let mut client = team.house.connect().await;
     let head = format!("{method} {path} HTTP/1.1\r\nHost: {HOST}\r\nSec-Fetch-Site: same-origin\r\n{lines}");
-    client.send(format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n")).await;
+    let (kind, length) = ("Content-Type: application/json", body.len());
+    client.send(format!("{head}{kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")).await;
     let answer = String::from_utf8_lossy(&client.rest().await).into_owned();
     (status(&answer), serde_json::from_str(body_of(&answer)).expect(&answer))
 }
@@ -240,10 +246,54 @@ async fn people_are_admitted_as_the_rules_say() {
     let other = json!({"sub": "a-2", "preferred_username": "anna"});
     assert!(refused(&sign_in(&team, &provider, &other).await, 403).contains("another account"));
     team.house.post("people/anna", &json!({"unlink": true})).await;
-    session(&sign_in(&team, &provider, &other).await);
+    assert_eq!(api(&team, "GET", "/control/v1/me", &browser).await.0, 401, "the session ends with its account");
+    let browser = session(&sign_in(&team, &provider, &other).await);
+    assert_eq!(api(&team, "GET", "/control/v1/me", &browser).await.0, 200);
     team.house.post("people/anna/remove", &json!({})).await;
     assert_eq!(api(&team, "GET", "/control/v1/me", &browser).await.0, 401, "the session ends with its person");
     assert!(refused(&sign_in(&team, &provider, &other).await, 403).contains("was removed"));
+}
+
+#[tokio::test]
+async fn unlinking_an_account_ends_what_came_through_it_and_names_what_stays() {
+    let (team, provider) = scene(|_| {}).await;
+    let browser = session(&sign_in(&team, &provider, &anna()).await);
+    let (status, made) = api_with(&team, ("POST", "/control/v1/keys"), &browser, r#"{"label": "mine"}"#).await;
+    assert_eq!(status, 200, "{made}");
+    let bearer = |key: &Value| format!("Authorization: Bearer {}\r\n", key.as_str().expect("a key"));
+    // A key that the first one makes ends with it.
+    let by_key = bearer(&made["key"]);
+    let (_, second) = api_with(&team, ("POST", "/control/v1/keys"), &by_key, r#"{"label": "second"}"#).await;
+    let status_with = |lines: String| {
+        let team = &team;
+        async move { team.call(&lines, "GET", "status", "").await.0 }
+    };
+    assert_eq!(status_with(by_key.clone()).await, 200);
+    let answer = team.post("adam", "people/anna", &json!({"unlink": true})).await;
+    let kept = team.get("anna", "keys").await["keys"][0]["id"].as_str().expect("an id").to_owned();
+    let warning = answer["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains(&format!("not made through the account: {kept}.")), "{warning}");
+    for lines in [by_key, bearer(&second["key"])] {
+        assert_eq!(status_with(lines).await, 401);
+    }
+    assert_eq!(api(&team, "GET", "/control/v1/me", &browser).await.0, 401);
+    assert!(refused(&sign_in(&team, &provider, &anna()).await, 403).contains("unlinked this account"));
+    team.post("adam", "people/anna", &json!({"link": "a-1"})).await;
+    session(&sign_in(&team, &provider, &anna()).await);
+}
+
+#[tokio::test]
+async fn an_account_with_the_name_of_an_admin_needs_another_admin() {
+    let (team, provider) = scene(|_| {}).await;
+    let adam = json!({"sub": "m-1", "preferred_username": "adam"});
+    let page = refused(&sign_in(&team, &provider, &adam).await, 403);
+    assert!(page.contains("has the role admin here") && page.contains("--link ACCOUNT"), "{page}");
+    assert_eq!(team.ask("anna", "POST", "people/adam", &json!({"link": "adam"})).await.0, 403);
+    team.house.post("people/adam", &json!({"link": "adam"})).await;
+    let browser = session(&sign_in(&team, &provider, &adam).await);
+    assert_eq!(api(&team, "GET", "/control/v1/me", &browser).await.1["role"], "admin");
+    let audit = team.get("adam", "audit").await.to_string();
+    assert!(audit.contains("adam for adam") && audit.contains("account-allowed"), "{audit}");
 }
 
 #[tokio::test]

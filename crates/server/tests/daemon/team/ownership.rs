@@ -103,7 +103,9 @@ async fn an_auditor_opens_a_conversation_for_a_reason_and_its_owner_is_told() {
     assert!(timeline.to_string().contains("incident 42"), "{timeline}");
     let audit = team.get("adam", "audit").await;
     assert_eq!((&audit["entries"][0]["event"], &audit["entries"][0]["by"]), (&json!("opened"), &json!("eve")));
-    assert_eq!(team.get("dora", "notices").await["notices"], json!([]));
+    let doras = team.get("dora", "notices").await["notices"].clone();
+    let is_key = |notice: &serde_json::Value| notice["key"].is_string() && notice["conversation"] == "";
+    assert!(doras.as_array().expect("notices").iter().all(is_key), "{doras}");
 }
 
 #[tokio::test]
@@ -130,4 +132,98 @@ async fn an_export_is_entered_under_the_name_of_the_person_who_made_it() {
     by.sort();
     let exported = |by: &str| (format!("\"{by}\""), "\"exported 1 of anna\"".to_owned());
     assert_eq!(by, ["anna", "bob", "eve"].map(exported));
+}
+
+/// The deferred edits of a conversation by their authors, with their states.
+async fn deferred(team: &Team, id: &str) -> Vec<(String, String)> {
+    let waiting = team.get("anna", &format!("conversations/{id}/waiting")).await;
+    let mut all: Vec<_> = waiting["wishes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| {
+            (one["author"].as_str().expect("an author").to_owned(), one["state"].as_str().unwrap_or("").to_owned())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[tokio::test]
+async fn the_deferred_edits_of_a_guest_end_with_the_share() {
+    let (team, id) = Team::sharing().await;
+    let path = format!("conversations/{id}");
+    team.post("anna", &format!("{path}/share"), &json!({"person": "dora", "edit": true})).await;
+    let delete =
+        |target: &str| json!({"operations": [{"op": "delete", "ids": [target]}], "author": "x", "when": "near-limit"});
+    for (name, target) in [("anna", "t1"), ("carl", "t2"), ("dora", "t3")] {
+        let applied = team.post(name, &format!("{path}/operations"), &delete(target)).await;
+        assert!(applied["waiting"].is_string(), "{applied}");
+    }
+    let states = |anna: &str, carl: &str, dora: &str| {
+        [("anna", anna), ("carl", carl), ("dora", dora)]
+            .map(|(name, state)| (name.to_owned(), state.to_owned()))
+            .to_vec()
+    };
+    assert_eq!(deferred(&team, &id).await, states("waiting", "waiting", "waiting"));
+    let ended = team.post("anna", &format!("{path}/unshare"), &json!({"person": "carl"})).await;
+    let warning = ended["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("w2 of carl") && warning.contains("withdrawn"), "{warning}");
+    assert_eq!(deferred(&team, &id).await, states("waiting", "failed", "waiting"));
+    let timeline = team.get("anna", &format!("{path}/timeline")).await.to_string();
+    assert!(timeline.contains("carl may no longer edit this conversation"), "{timeline}");
+    // To look is less than to edit.
+    team.post("anna", &format!("{path}/share"), &json!({"person": "dora"})).await;
+    assert_eq!(deferred(&team, &id).await, states("waiting", "failed", "failed"));
+}
+
+#[tokio::test]
+async fn the_deferred_edits_of_a_removed_guest_are_withdrawn() {
+    let (team, id) = Team::sharing().await;
+    let delete = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "mcp", "when": "near-limit"});
+    team.post("carl", &format!("conversations/{id}/operations"), &delete).await;
+    let removed = team.post("adam", "people/carl/remove", &json!({})).await;
+    assert!(removed["warnings"].to_string().contains("of carl (agent) in anna:"), "{removed}");
+    assert_eq!(deferred(&team, &id).await, [("carl (agent)".to_owned(), "failed".to_owned())]);
+}
+
+#[tokio::test]
+async fn an_imported_history_speaks_for_no_one_but_its_importer() {
+    let (team, id) = Team::sharing().await;
+    let path = format!("conversations/{id}");
+    let pin = |target: &str| json!({"operations": [{"op": "pin", "ids": [target]}], "author": "x", "note": "mine"});
+    team.post("anna", &format!("{path}/operations"), &pin("t1")).await;
+    team.post("carl", &format!("{path}/operations"), &pin("t2")).await;
+    let reason = json!({"reason": "incident 42: a leaked token"});
+    team.post("eve", &format!("people/anna/{path}/open"), &reason).await;
+    let (_, file) = team.call(&team.bearer("anna"), "GET", &format!("{path}/export"), "").await;
+    assert!(file.contains("incident 42"));
+    let lines = format!("{}Content-Type: application/x-ndjson\r\n", team.bearer("dora"));
+    let (status, answer) = team.call(&lines, "POST", "import", &file).await;
+    assert_eq!(status, 200, "{answer}");
+    let imported: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let path = format!("conversations/{}", imported["conversation"].as_str().expect("an id"));
+    let history = team.get("dora", &format!("{path}/history")).await;
+    let commits = history["commits"].as_array().expect("commits").iter();
+    let told: Vec<_> = commits.map(|one| (one["author"].as_str(), one["note"].as_str())).collect();
+    let by = |name: &str| format!("imported, written by {name}; mine");
+    assert_eq!(told, [(Some("dora"), Some(&*by("carl"))), (Some("dora"), Some(&*by("anna")))]);
+    let timeline = team.get("dora", &format!("{path}/timeline")).await.to_string();
+    assert!(!timeline.contains("incident 42") && !timeline.contains(r#""eve""#), "{timeline}");
+}
+
+#[tokio::test]
+async fn a_body_of_very_many_values_is_refused_before_it_is_parsed() {
+    let team = Team::new().await;
+    let post = async |raw: String| {
+        let body = format!(r#"{{"operations": [{{"op": "edit", "id": "t1", "raw": {raw}}}], "author": "x"}}"#);
+        let (status, answer) = team.call(&team.bearer("anna"), "POST", "conversations/c1/operations", &body).await;
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        (status, answer["error"]["code"].as_str().expect("a code").to_owned())
+    };
+    let refused = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(post(format!("[{}0]", "0,".repeat(2_000_000))).await, refused(413, "too-large"));
+    // A long text is one value.
+    let text = format!("\"{}\"", "0,".repeat(2_000_000));
+    assert_eq!(post(text).await, refused(404, "unknown-conversation"));
 }

@@ -136,6 +136,20 @@ async fn nobody_is_signed_in_with_a_wrong_key_or_from_another_page() {
 }
 
 #[tokio::test]
+async fn a_link_from_elsewhere_does_not_bring_its_session_along() {
+    let (team, _) = Team::sharing().await;
+    let dora = signed_in(&team, "dora").await;
+    let path = format!("/ui/c/1?a=2&key={}", dora.page_key);
+    let lines = |site: &str| format!("Cookie: {}\r\nSec-Fetch-Site: {site}\r\n", dora.cookie);
+    for site in ["cross-site", "same-site", "none"] {
+        let answer = browse(&team, "GET", &path, &lines(site), "").await;
+        assert!(status(&answer) == 303 && answer.contains("\r\nlocation: /ui/c/1?a=2\r\n"), "{site}: {answer}");
+        assert!(answer.contains("content-security-policy"), "{answer}");
+    }
+    assert_eq!(status(&browse(&team, "GET", &path, &lines("same-origin"), "").await), 200);
+}
+
+#[tokio::test]
 async fn signing_in_again_and_again_is_limited_and_leaves_one_entry_a_minute() {
     let (team, id) = Team::sharing().await;
     for _ in 0..20 {

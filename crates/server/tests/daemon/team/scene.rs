@@ -225,8 +225,14 @@ impl Team {
 
     /// The refusal of a proxied request with these header lines.
     pub async fn refused(&self, lines: &str) -> (u16, String) {
+        self.refused_at("/v1/messages", lines).await
+    }
+
+    /// The same at another path.
+    pub async fn refused_at(&self, path: &str, lines: &str) -> (u16, String) {
         let mut client = self.house.connect().await;
-        client.send(request(lines, "any", &conversation("any", 1))).await;
+        let request = request(lines, "any", &conversation("any", 1));
+        client.send(request.replacen("/v1/messages", path, 1)).await;
         let answer = text(client).await;
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect(&answer);
         let code = answer.lines().find_map(|line| line.strip_prefix("x-context-composer-error: "));

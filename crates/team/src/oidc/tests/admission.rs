@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ctx_core::ErrorCode;
 
 use super::*;
-use crate::{Actor, Entry, Event, Role, Scopes, State, TeamError};
+use crate::{Actor, Entry, Event, KeyText, NewKey, Role, State, TeamError};
 
 struct Team {
     state: State,
@@ -53,6 +53,29 @@ impl Team {
         message
     }
 
+    fn unlink(&mut self, name: &str) {
+        let unlinked = self.state.unlink_person(&Actor::OPERATOR, name).expect("unlinked");
+        self.take(0, unlinked);
+    }
+
+    fn allow(&mut self, name: &str, account: &str) -> Result<(), TeamError> {
+        let allowed = self.state.allow_account(&Actor::OPERATOR, name, account)?;
+        self.take(0, allowed);
+        Ok(())
+    }
+
+    fn set_role(&mut self, name: &str, role: Role) {
+        let changed = self.state.change_person(&Actor::OPERATOR, name, Some(role), None).expect("changed");
+        self.take(0, changed);
+    }
+
+    fn key(&mut self, by: &Actor) -> KeyText {
+        let text = KeyText::generate().expect("random");
+        let made = self.state.make_key(by, 1, &text, &NewKey::default()).expect("made");
+        self.take(by.id, made);
+        text
+    }
+
     fn person(&self, name: &str) -> (Role, Vec<String>) {
         let person = self.state.named(name).expect("known");
         (person.role, person.groups.iter().cloned().collect())
@@ -68,12 +91,60 @@ fn a_person_is_found_by_name_once_and_by_their_account_ever_after() {
     assert_eq!(team.sign_in(&account("a-1", "anne", None)).expect("anna"), ("anna".to_owned(), 0));
     assert!(team.refusal(&account("b-2", "anna", None)).contains("another account"));
     assert_eq!(team.person("anna"), (Role::Member, vec!["old".to_owned()]), "nothing is taken over without a claim");
-    let unlinked = team.state.unlink_person(&Actor::OPERATOR, "anna").expect("unlinked");
-    team.take(0, unlinked);
+    team.unlink("anna");
+    assert!(team.refusal(&account("a-1", "anna", None)).contains("unlinked this account from anna"));
     assert_eq!(team.sign_in(&account("b-2", "anna", None)).expect("anna"), ("anna".to_owned(), 1));
     assert!(team.refusal(&account("a-1", "anna", None)).contains("another account"));
-    let member = Actor { id: 1, role: Role::Member, scopes: Scopes::ALL, expires_at: None };
+    let member = Actor { id: 1, role: Role::Member, ..Actor::OPERATOR };
     assert!(team.state.unlink_person(&member, "anna").is_err());
+}
+
+#[test]
+fn a_name_alone_makes_no_account_that_of_an_admin_or_auditor() {
+    for role in [Role::Admin, Role::Auditor] {
+        let mut team = Team::new(rules());
+        team.set_role("anna", role);
+        assert!(team.refusal(&account("x-9", "anna", None)).contains("name alone does not link"), "{role}");
+        let member = Actor { id: 1, role: Role::Member, ..Actor::OPERATOR };
+        assert!(team.state.allow_account(&member, "anna", "anna").is_err());
+        for account in ["", " ", "a\nb"] {
+            assert!(team.allow("anna", account).is_err(), "{account:?}");
+        }
+        team.allow("anna", "a-1").expect("allowed");
+        assert!(team.refusal(&account("x-9", "anna", None)).contains("name alone"), "the id is another");
+        assert_eq!(team.sign_in(&account("a-1", "anna@example.com", None)).expect("anna"), ("anna".to_owned(), 1));
+        assert!(team.allow("anna", "x-9").is_err(), "she has an account");
+        assert!(team.refusal(&account("x-9", "anna", None)).contains("another account"));
+    }
+}
+
+#[test]
+fn a_provider_that_decides_roles_vouches_for_its_admins() {
+    let mut team =
+        Team::new(OidcRules { groups_claim: Some("groups".to_owned()), admin_groups: set(&["root"]), ..rules() });
+    team.set_role("anna", Role::Admin);
+    assert!(team.refusal(&account("x-9", "anna", Some(&["staff"]))).contains("name alone"));
+    team.sign_in(&account("a-1", "anna", Some(&["root"]))).expect("anna");
+}
+
+#[test]
+fn unlinking_ends_the_keys_and_sessions_that_came_through_the_account() {
+    let mut team = Team::new(rules());
+    team.sign_in(&account("a-1", "anna", None)).expect("anna");
+    let own = Actor { id: 1, role: Role::Member, ..Actor::OPERATOR };
+    let by_account = Actor { by_account: true, ..own.clone() };
+    let (kept, ended) = (team.key(&own), team.key(&by_account));
+    let unlinks = team.state.unlinks(1);
+    team.unlink("anna");
+    let is_valid = |team: &Team, key: &KeyText| team.state.holder(&key.hash(), 0).is_some();
+    assert!(is_valid(&team, &kept) && !is_valid(&team, &ended));
+    assert_eq!(team.state.unlinks(1), unlinks + 1);
+    // The account comes back only if an admin allows it.
+    assert!(team.refusal(&account("a-1", "anna", None)).contains("unlinked"));
+    team.allow("anna", "a-1").expect("allowed");
+    assert_eq!(team.sign_in(&account("a-1", "anna", None)).expect("anna"), ("anna".to_owned(), 1));
+    let again = team.key(&by_account);
+    assert!(is_valid(&team, &again) && !is_valid(&team, &ended));
 }
 
 #[test]
