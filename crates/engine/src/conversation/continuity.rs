@@ -167,9 +167,10 @@ impl Continuity {
     }
 }
 
-/// The effects at the head that change requests.
+/// The effects at the head that change requests, and cuts: what is moved behind a frame moves with its end.
 fn sent(history: &History) -> Vec<(EffectId, &Effect)> {
-    history.effects(history.head()).into_iter().filter(|(_, effect)| effect.is_sent()).collect()
+    let counts = |effect: &Effect| effect.is_sent() || matches!(effect, Effect::Split { .. });
+    history.effects(history.head()).into_iter().filter(|(_, effect)| counts(effect)).collect()
 }
 
 /// Whether it only replaces tool results of messages that were sent before.
@@ -182,7 +183,7 @@ fn replaces_results(effect: &Effect) -> bool {
 mod tests {
     use super::*;
     use ctx_core::edit::Commit;
-    use ctx_core::edit::effect::{BlockRef, Cover, CoveredBlocks, NewResult, Why};
+    use ctx_core::edit::effect::{BlockRef, Cover, CoveredBlocks, CutPoint, FrameKey, NewResult, Why};
     use ctx_core::edit::history::Change;
     use ctx_core::message::Kind;
 
@@ -270,6 +271,17 @@ mod tests {
         talk.continuity.composed_whole(Some(second));
         assert_eq!(talk.send(11, 9).edited_from, usize::MAX, "nothing named has changed");
         assert_eq!(talk.send(13, 6).edited_from, 6, "a named message came anew");
+    }
+
+    #[test]
+    fn a_frame_that_is_cut_does_not_continue_the_requests() {
+        let mut talk = Talk::new(deleted(2));
+        let first = talk.send(5, 0);
+        talk.edit(Effect::Pin { frames: vec![FrameKey::Opened(SlotId(0))], pinned: true });
+        assert_eq!(talk.send(7, 5).number, first.number, "a pin is not sent");
+        let cut = CutPoint::Block(MessageRef::Slot(SlotId(1)), 0);
+        talk.edit(Effect::Split { frame: FrameKey::Opened(SlotId(0)), before: vec![cut] });
+        assert!(talk.send(9, 7).number > first.number, "something may have been moved behind the frame");
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn cited_anywhere() -> BTreeMap<String, PathBuf> {
     for path in code.into_iter().filter(|path| !path.ends_with("rules/tests.rs")) {
         let text = std::fs::read_to_string(&path).expect("a source file");
         let comments = text.lines().filter_map(|line| Some(line.split_once("// ").or(line.split_once("//! "))?.1));
-        let answers = text.split('"').filter_map(|text| Some(text.split_once(": ")?.0)).filter(|start| start.len() < 4);
+        let answers = text.split('"').filter_map(|text| text.split(": ").next()).filter(|start| start.len() < 4);
         found.extend(comments.chain(answers).flat_map(cited).map(|number| (number, path.clone())));
     }
     found
@@ -105,7 +105,9 @@ fn every_rule_that_is_cited_anywhere_is_in_the_table_and_no_other() {
     let listed: BTreeSet<String> = all().map(|rule| rule.number.to_owned()).collect();
     let (used, mut cited) = (used(), cited_anywhere());
     assert_eq!(used.difference(&listed).collect::<Vec<_>>(), Vec::<&String>::new(), "not in the table");
-    assert!(listed.iter().all(|number| used.contains(number) || cited.contains_key(number)), "one is never cited");
+    let unused: Vec<&String> =
+        listed.iter().filter(|number| !used.contains(*number) && !cited.contains_key(*number)).collect();
+    assert_eq!(unused, Vec::<&String>::new(), "never cited");
     cited.retain(|number, _| !listed.contains(number));
     assert_eq!(cited, BTreeMap::new(), "not in the table");
 }
