@@ -146,8 +146,8 @@ fn the_humans_words_that_codex_kept_in_front_of_its_summary_are_the_same_message
         let prompts = |one: &Recording, end: usize| -> Vec<usize> {
             (0..end).rev().filter(|at| recording::is_prompt(&one.elements[*at])).collect()
         };
-        // One went on with a message of another agent alone.
-        if prompts(after, end).is_empty() {
+        // One went on without a summary, with the first words alone.
+        if !after.elements[..end].iter().any(|element| element["type"] == "compaction") {
             continue;
         }
         let old = prompts(before, before.elements.len());
