@@ -20,7 +20,7 @@ use super::read::Answer;
 use super::{Api, refused};
 use crate::helper::{Handle, Helper, Work};
 use crate::local::{ControlError, face_of};
-use crate::team::KeyEnd;
+use crate::team::KeyLimits;
 use ctx_api::helper::JobView;
 
 pub async fn status(api: Api, headers: HeaderMap) -> Answer<HelperView> {
@@ -174,7 +174,7 @@ pub(crate) fn resume_summaries(api: &Api) {
             let Some(inside) = inside.upgrade() else { return };
             let (of, looker) = (name.clone(), inside.service.clone());
             let due = tokio::task::spawn_blocking(move || looker.due_summaries(&of)).await;
-            let api = Api(inside, None, Scopes::ALL, KeyEnd::default());
+            let api = Api(inside, None, Scopes::ALL, KeyLimits::default());
             for summary in due.ok().and_then(Result::ok).unwrap_or_default() {
                 summarize_phase(&api, &name, summary).await;
             }

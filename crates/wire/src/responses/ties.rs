@@ -23,8 +23,7 @@ pub(super) fn is_step_changed(plan: &Plan<'_>, message: usize) -> bool {
         return false;
     }
     let places = places(&plan.outs);
-    let group = groups(plan).into_iter().find(|group| group.contains(&message));
-    group.is_some_and(|group| !is_untouched(plan, &group, &places))
+    changed_groups(plan, &places).iter().any(|group| group.contains(&message))
 }
 
 fn is_reasoning(message: &Message) -> bool {
