@@ -1,6 +1,7 @@
 //! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode, Gemini CLI, pi, Qwen Code,
-//! goose, Cline, Continue and aider, the official SDKs, and schemathesis, which asks the control API whatever its description allows. All at pinned
-//! versions, each in its own folder of the cache. A client that already answers with its version is left alone.
+//! goose, Cline, Continue and aider, the official SDKs, and schemathesis, which asks the control API whatever its
+//! description allows. All at pinned versions, each in its own folder of the cache. A client that already answers with
+//! its version is left alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -121,26 +121,6 @@ pub(crate) fn visible_query(query: &str) -> Cow<'_, str> {
     Cow::Owned(shown.join("&"))
 }
 
-/// Text of an address as its reader understands it; borrowed if nothing is encoded.
-pub(crate) fn percent_decoded(text: &[u8]) -> Cow<'_, [u8]> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                rest = behind.get(2..).unwrap_or_default();
-            }
-            None => {
-                decoded.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    if decoded.len() < text.len() { Cow::Owned(decoded) } else { Cow::Borrowed(text) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

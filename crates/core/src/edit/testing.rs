@@ -188,13 +188,13 @@ pub struct Bench {
 /// The complete display.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    pub frames: Vec<Seen>,
+    pub frames: Vec<FramePicture>,
     pub system: Vec<Around>,
     pub tools: Vec<Around>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct FramePicture {
     pub id: String,
     pub units: Vec<ViewUnit>,
     pub chips: Vec<&'static str>,
@@ -351,7 +351,7 @@ impl Bench {
                 .map(|frame| {
                     let units = view.units(frame, source.messages);
                     let (title, pinned) = (frame.title.clone(), frame.pinned);
-                    Seen { id: frame.id.to_string(), chips: frame.chips(view, &units), units, title, pinned }
+                    FramePicture { id: frame.id.to_string(), chips: frame.chips(view, &units), units, title, pinned }
                 })
                 .collect(),
             system: view.system.clone(),

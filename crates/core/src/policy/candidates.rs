@@ -28,7 +28,7 @@ pub struct Look<'t> {
     /// Thinking that is bound to everything before it, oldest first: a change before it removes it.
     pub thinking: Vec<Thought>,
     /// Where the provider's cache certainly holds the request; by default, everywhere.
-    pub held: Held<'t>,
+    pub held: PlaceFinder<'t>,
     /// The price that an edit may have, in input tokens; `None`: any.
     pub budget: Option<f64>,
     /// The texts of the results.
@@ -71,15 +71,15 @@ impl CachedPlaces {
 
 /// Finds the places. Asked only if an edit is priced, which few requests need.
 #[derive(Clone, Copy, Default)]
-pub struct Held<'t>(pub Option<&'t dyn Fn() -> CachedPlaces>);
+pub struct PlaceFinder<'t>(pub Option<&'t dyn Fn() -> CachedPlaces>);
 
-impl Held<'_> {
+impl PlaceFinder<'_> {
     pub fn places(&self) -> CachedPlaces {
         self.0.map_or_else(CachedPlaces::default, |places| places())
     }
 }
 
-impl std::fmt::Debug for Held<'_> {
+impl std::fmt::Debug for PlaceFinder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.places().fmt(f)
     }

@@ -16,7 +16,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
-use ctx_core::policy::{Held, Look, Mode, Texts, Trims};
+use ctx_core::policy::{Look, Mode, PlaceFinder, Texts, Trims};
 use ctx_core::{ErrorCode, SlotId};
 use ctx_models::{CacheRules, Rates};
 use ctx_store::Step;
@@ -136,7 +136,7 @@ impl Engine {
         let held = || seen.held(conversation, &self.rules_of(conversation), moment.at);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
         conversation.assume_made(&mut look, by.settings.mode);
-        look.held = Held(Some(&held));
+        look.held = PlaceFinder(Some(&held));
         look.budget = (by.settings.mode == Mode::On).then(|| match is_elsewhere {
             true => f64::NEG_INFINITY,
             false => self.budget(conversation, seen.tokens),
@@ -269,7 +269,7 @@ impl Engine {
                 None => Rates::from(&self.models.cache_rules(model)),
             },
             thinking: seen.thinking.clone(),
-            held: Held::default(),
+            held: PlaceFinder::default(),
             budget: None,
             texts,
             trims: Trims::default(),

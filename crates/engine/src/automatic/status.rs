@@ -11,7 +11,7 @@ use ctx_api::context::{AccountView, ProjectSettings};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::format::count;
-use ctx_core::policy::{Held, Mode, Outlook, Price, Tally, Texts, Worth, outlook, tally, worth};
+use ctx_core::policy::{Mode, Outlook, PlaceFinder, Price, Tally, Texts, Worth, outlook, tally, worth};
 
 pub struct Standing {
     pub tokens: u64,
@@ -63,7 +63,7 @@ impl Engine {
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
         let places = Places::of(conversation, &seen, desk.view);
         let mut account = (mode(settings.mode) == Mode::On).then(|| {
-            look.held = Held(Some(&held));
+            look.held = PlaceFinder(Some(&held));
             look.budget = Some(self.budget(conversation, seen.tokens));
             let balance = conversation.usage.account.balance(&self.models);
             let outlook = outlook(&settings, &look, &|call| places.fact(call));

@@ -10,8 +10,8 @@ mod token;
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
+use percent_encoding::percent_decode_str;
 
-use crate::secret::percent_decoded;
 pub(crate) use own::OwnAddresses;
 pub use public::{PublicUrl, PublicUrlError};
 use session::Sessions;
@@ -338,7 +338,7 @@ fn cookies_named<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Ite
 /// The pairs of an address that the page reads as its key.
 pub(crate) fn page_keys(uri: &Uri) -> impl Iterator<Item = (&str, &str)> {
     let pairs = uri.query().unwrap_or_default().split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    pairs.filter(|(name, _)| *percent_decoded(name.as_bytes()) == *b"key")
+    pairs.filter(|(name, _)| percent_decode_str(name).eq(*b"key"))
 }
 
 fn in_query<'a>(query: &'a str, name: &str) -> Option<&'a str> {

@@ -9,8 +9,9 @@ use ctx_team::KEY_PREFIX;
 use ctx_team::oidc::is_signed_token;
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::percent_decode;
 
-use crate::secret::{is_secret_name, percent_decoded};
+use crate::secret::is_secret_name;
 
 /// The header of a key, beside the client's own credential.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static(ctx_team::KEY_HEADER);
@@ -101,7 +102,7 @@ fn mentions_key(text: &[u8]) -> bool {
         if contains_prefix(&text) || in_basic(&text) {
             return true;
         }
-        match percent_decoded(&text) {
+        match percent_decode(&text).into() {
             Cow::Owned(decoded) => text = Cow::Owned(decoded),
             Cow::Borrowed(_) => return false,
         }

@@ -16,7 +16,7 @@ pub(super) struct Reply {
 }
 
 /// A request, as far as the provider reads it.
-pub(super) struct Asked<'r> {
+pub(super) struct ProviderRequest<'r> {
     pub(super) method: &'r str,
     /// Path and query.
     pub(super) target: &'r str,
@@ -40,7 +40,7 @@ const WANTED: [&str; 8] = [
 ];
 
 impl Shared {
-    pub(super) fn answer(&self, asked: &Asked<'_>) -> Reply {
+    pub(super) fn answer(&self, asked: &ProviderRequest<'_>) -> Reply {
         let (path, query) = asked.target.split_once('?').unwrap_or((asked.target, ""));
         let mut state = self.lock();
         *state.asked.entry(path.to_owned()).or_default() += 1;
@@ -102,7 +102,7 @@ impl Shared {
         reply
     }
 
-    fn exchange(&self, state: &mut State, asked: &Asked<'_>) -> Result<Reply, &'static str> {
+    fn exchange(&self, state: &mut State, asked: &ProviderRequest<'_>) -> Result<Reply, &'static str> {
         if asked.content_type != "application/x-www-form-urlencoded" {
             return Err("invalid_request");
         }

@@ -6,13 +6,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::Shared;
-use super::routes::{Asked, Reply};
+use super::routes::{ProviderRequest, Reply};
 use crate::http1::{Event, Parser, RequestHead, header};
 
 pub(super) async fn connection(shared: Arc<Shared>, mut stream: TcpStream) {
     let Some((head, body)) = request(&mut stream).await else { return };
     let of = |name| header(&head.headers, name).unwrap_or_default();
-    let reply = shared.answer(&Asked {
+    let reply = shared.answer(&ProviderRequest {
         method: &head.method,
         target: &head.target,
         content_type: of("content-type"),

@@ -91,14 +91,7 @@ pub const APPENDING: [Behaviour; 6] = [Turn, Retry, RetryWithoutStream, Restart,
 
 impl Behaviour {
     pub fn any(random: &mut Random) -> Behaviour {
-        let mut at = random.below(MIX.iter().map(|(_, weight)| weight).sum());
-        for (behaviour, weight) in MIX {
-            if at < weight {
-                return behaviour;
-            }
-            at -= weight;
-        }
-        Turn
+        random.weighted(&MIX)
     }
 }
 

@@ -59,14 +59,7 @@ impl Recording {
 }
 
 fn any(random: &mut Random) -> Behaviour {
-    let mut at = random.below(MIX.iter().map(|(_, weight)| weight).sum());
-    for (behaviour, weight) in MIX {
-        if at < weight {
-            return behaviour;
-        }
-        at -= weight;
-    }
-    Turn
+    random.weighted(&MIX)
 }
 
 /// What the clients of a format do, from one seed on.

@@ -32,6 +32,19 @@ impl Random {
         &of[self.below(of.len())]
     }
 
+    /// One of the choices, each as often as its weight says.
+    pub fn weighted<T: Copy>(&mut self, choices: &[(T, usize)]) -> T {
+        let mut at = self.below(choices.iter().map(|(_, weight)| weight).sum());
+        let hit = choices.iter().position(|(_, weight)| match at.checked_sub(*weight) {
+            Some(rest) => {
+                at = rest;
+                false
+            }
+            None => true,
+        });
+        choices[hit.unwrap_or(0)].0
+    }
+
     pub fn words(&mut self, count: usize) -> String {
         const WORDS: [&str; 48] = [
             "parser", "test", "fix", "the", "a", "module", "file", "error", "when", "reads", "writes", "path", "node",

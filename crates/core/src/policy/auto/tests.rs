@@ -1,4 +1,4 @@
-use super::super::{Action, CachedPlaces, Held, Input, Texts};
+use super::super::{Action, CachedPlaces, Input, PlaceFinder, Texts};
 use super::*;
 use crate::edit::Operation;
 
@@ -75,7 +75,7 @@ fn a_cut_is_priced_from_the_last_place_that_the_cache_holds() {
     let cuts = [PossibleCut { before: 100_000, removed: 50_000 }];
     let once = |held: CachedPlaces| {
         let places = || held.clone();
-        Look { held: Held(Some(&places)), ..whole.clone() }.prices(&cuts)[0].break_even.once
+        Look { held: PlaceFinder(Some(&places)), ..whole.clone() }.prices(&cuts)[0].break_even.once
     };
     assert!((once(CachedPlaces::Everywhere) - 170_000.0 * 1.15).abs() < 1e-6);
     assert!((once(CachedPlaces::At(vec![15_000, 90_000, 110_000])) - 180_000.0 * 1.15).abs() < 1e-6);
