@@ -27,7 +27,9 @@ const target = fileURLToPath(new URL('../../target/debug/', import.meta.url))
 const CTX = process.env.CTX_BIN ?? join(target, 'ctx')
 const TESTKIT = process.env.TESTKIT_BIN ?? join(target, 'testkit')
 const PAGE = process.env.CTX_TEST_PAGE
+const FONTS = fileURLToPath(new URL('fonts.conf', import.meta.url))
 const BROWSER = {
+  env: { ...process.env, FONTCONFIG_FILE: FONTS },
   executablePath: process.env.CTX_TEST_CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
 }
