@@ -165,6 +165,7 @@ mod tests {
             role: Default::default(),
             tool_use_id: None,
             signature: None,
+            words: None,
             label: None,
             touches: None,
         };

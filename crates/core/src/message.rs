@@ -79,6 +79,9 @@ pub struct Block {
     pub label: Option<Box<str>>,
     /// The file that a call reads or changes.
     pub touches: Option<Box<Touch>>,
+    /// The key of the words in a text, without the client's reminders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<Key>,
 }
 
 /// The effect of a call on a file.

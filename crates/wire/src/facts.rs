@@ -96,6 +96,8 @@ impl<'a> Facts<'a> {
             _ => Some(line(words)),
         };
         self.push(at, kind, text.chars().count() as u32, 0, label);
+        let said = Some(words).filter(|_| kind == Kind::Text);
+        self.blocks.last_mut().into_iter().for_each(|block| block.words = said.map(|said| Key::of([said.as_bytes()])));
     }
 
     /// Identifies the message by an id of its own, whatever happens to the rest.
@@ -203,6 +205,7 @@ impl<'a> Facts<'a> {
             signature: None,
             label,
             touches: None,
+            words: None,
         });
     }
 

@@ -62,6 +62,9 @@ pub struct BlockRef {
     pub chars: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Box<str>>,
+    /// The key of the words in a text; none in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<Key>,
 }
 
 /// Names a message of the client.
@@ -235,7 +238,7 @@ pub struct NewResult {
 
 impl BlockRef {
     pub fn of(at: u32, block: &Block) -> BlockRef {
-        BlockRef { at, kind: block.kind, chars: block.chars, id: own_id(block).map(Into::into) }
+        BlockRef { at, kind: block.kind, chars: block.chars, id: own_id(block).map(Into::into), words: block.words }
     }
 
     fn is(&self, block: &Block) -> bool {
@@ -243,13 +246,20 @@ impl BlockRef {
             && self.id.as_deref() == own_id(block)
             && (self.id.is_some() || self.chars == block.chars)
     }
+
+    /// Whether a block may be a rewritten version: other words beside the same results are new.
+    fn says(&self, block: &Block) -> bool {
+        self.words.is_none() || block.words.is_none() || self.words == block.words
+    }
 }
 
 /// Finds the named blocks in a version of their message. `same`: its key is that of the version in which they were
 /// named. The client's own notes do not count for a key, and may have gone. A block that cannot be found is skipped: an
 /// edit that misses is better than one that hits something new.
 pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
-    let is_there = |named: &BlockRef| message.blocks.get(named.at as usize).is_some_and(|block| named.is(block));
+    let is_there = |named: &BlockRef| {
+        message.blocks.get(named.at as usize).is_some_and(|block| named.is(block) && (same || named.says(block)))
+    };
     // A single block that is still in its place is nearest to it.
     if (same || blocks.len() == 1) && blocks.iter().all(is_there) {
         return blocks.iter().map(|named| named.at).collect();
@@ -263,10 +273,11 @@ pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
         Some(at as u32)
     };
     for (place, named) in places.iter_mut().zip(blocks) {
-        *place = seat(named, &|_, block| named.is(block));
+        *place = seat(named, &|_, block| named.is(block) && (same || named.says(block)));
     }
     for (place, named) in places.iter_mut().zip(blocks).filter(|(place, _)| place.is_none()) {
-        *place = seat(named, &|at, block| at == named.at as usize && block.kind == named.kind && named.id.is_none());
+        let is_like = |block: &Block| block.kind == named.kind && named.id.is_none() && named.says(block);
+        *place = seat(named, &|at, block| at == named.at as usize && is_like(block));
     }
     let mut found: Vec<u32> = places.into_iter().flatten().collect();
     found.sort_unstable();

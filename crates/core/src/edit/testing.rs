@@ -37,6 +37,7 @@ pub fn block(kind: Kind, chars: u32) -> Block {
         role: Default::default(),
         tool_use_id: None,
         signature: None,
+        words: None,
         label: None,
         touches: None,
     }

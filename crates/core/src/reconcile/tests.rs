@@ -27,6 +27,7 @@ fn message(text: &str) -> Message {
         role: Default::default(),
         tool_use_id: None,
         signature: None,
+        words: None,
         label: (role == "c").then(|| SUMMARY_TITLE.into()),
         touches: None,
     };

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// Raise it when messages are read differently; a test notices. Snapshots of other formats are ignored.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A snapshot is written again when it lacks this many old messages, and a part of all: a load costs little more than
 /// with a complete one, and writing costs little per message.
@@ -125,7 +125,7 @@ mod tests {
             .map(|(wire, text)| ctx_wire::wire(*wire).read(text.as_bytes(), ctx_clients::lexicon()).facts)
             .collect();
         let json = serde_json::to_vec(&read).expect("JSON");
-        assert_eq!((FORMAT, Key::of([json.as_slice()]).to_string().as_str()), (1, "ac5479faba0348ba356d90d7a52327c1"));
+        assert_eq!((FORMAT, Key::of([json.as_slice()]).to_string().as_str()), (2, "e5fc3f1d7ec1e22dd542ad18ef000c22"));
         let back: Vec<Message> = serde_json::from_slice(&json).expect("messages");
         assert_eq!(back, read);
     }
@@ -137,7 +137,7 @@ mod tests {
         assert!(kept(&snapshot).is_some());
         let text = String::from_utf8(snapshot.body).expect("JSON");
         for other in
-            [text.replace("\"format\":1", "\"format\":0"), text.replace(env!("CARGO_PKG_VERSION"), "0"), "{".into()]
+            [text.replace("\"format\":2", "\"format\":0"), text.replace(env!("CARGO_PKG_VERSION"), "0"), "{".into()]
         {
             assert_ne!(other, text);
             assert!(kept(&Snapshot { version: 7, body: other.into_bytes() }).is_none());

@@ -486,3 +486,21 @@ fn a_block_is_found_again_by_its_id_its_kind_and_its_size() {
     assert_eq!(find(&[named(9, block(Kind::Text, 7))], &message, true), [3], "notes before it have gone");
     assert_eq!(find(&[named(9, block(Kind::Text, 8))], &message, true), [0; 0]);
 }
+
+#[test]
+fn other_words_at_the_same_place_are_new() {
+    use crate::edit::effect::{BlockRef, find};
+    let said = |chars: u32, words: &str| Block { words: Some(key(words)), ..block(Kind::Text, chars) };
+    let mut message = talk().messages.remove(0);
+    let mut found = |named: &Block, now: Block| {
+        message.blocks = vec![now];
+        find(&[BlockRef::of(0, named)], &message, false)
+    };
+    let named = said(7, "try it");
+    assert_eq!(found(&named, said(7, "try it")), [0]);
+    assert_eq!(found(&named, said(9, "try it")), [0], "with a reminder");
+    assert_eq!(found(&named, said(7, "no not")), [0; 0], "of the same length");
+    assert_eq!(found(&named, said(9, "leave it")), [0; 0]);
+    let unnamed = block(Kind::Text, 7);
+    assert_eq!(found(&unnamed, said(9, "anything")), [0], "an older log does not tell the words");
+}
