@@ -121,6 +121,8 @@ fn what_long_runs_found_stays_mended() {
         judge(WireId::Anthropic, seed, &mut Tally::default());
     }
     judge(WireId::OpenaiChat, 21_001_825, &mut Tally::default());
+    judge(WireId::OpenaiResponses, 21_002_200, &mut Tally::default());
+    judge(WireId::Gemini, 21_001_044, &mut Tally::default());
 }
 
 /// Sequences with clients of this format.

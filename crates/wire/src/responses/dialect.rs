@@ -71,7 +71,7 @@ impl Dialect for ResponsesDialect {
 
     /// The second part has to know whether the step that it continues is changed.
     fn divide(&self, plan: &Plan<'_>, message: usize) -> Option<bool> {
-        (!families::has_programs(plan, message)).then(|| ties::is_step_changed(plan, message))
+        ties::is_step_changed_before(plan, message).filter(|_| !families::has_programs(plan, message))
     }
 
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[KeptBlock<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {

@@ -17,13 +17,13 @@ pub(super) fn loosen(plan: &mut Plan<'_>) {
     plan.restyled.extend(cut);
 }
 
-/// Whether the step to which this message and the one before it belong is changed; false if a step begins here.
-pub(super) fn is_step_changed(plan: &Plan<'_>, message: usize) -> bool {
-    if begins_group(plan.input, message) {
-        return false;
-    }
+/// Whether the step that ends before this message, or continues there, is changed. `None` if that depends on the
+/// messages from this one on: the client may still send others.
+pub(super) fn is_step_changed_before(plan: &Plan<'_>, message: usize) -> Option<bool> {
     let places = places(&plan.outs);
-    changed_groups(plan, &places).iter().any(|group| group.contains(&message))
+    let group = groups(plan).into_iter().find(|group| group.start < message && message <= group.end)?;
+    let is_changed = !is_untouched(plan, &(group.start..message), &places);
+    (is_changed || is_untouched(plan, &group, &places)).then_some(is_changed)
 }
 
 fn is_reasoning(message: &Message) -> bool {
