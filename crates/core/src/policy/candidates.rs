@@ -55,8 +55,17 @@ pub enum CachedPlaces {
     /// Anywhere: the cache finds the longest known beginning.
     #[default]
     Everywhere,
-    /// After so many tokens, in ascending order.
-    At(Vec<u64>),
+    /// In ascending order.
+    At(Vec<CachedPlace>),
+}
+
+/// A place up to which the cache holds a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CachedPlace {
+    /// The estimated tokens before it: comparable to those before a cut.
+    pub before: u64,
+    /// The tokens that are read from the cache there, as counted by the provider if it has.
+    pub tokens: u64,
 }
 
 impl CachedPlaces {
@@ -64,7 +73,7 @@ impl CachedPlaces {
     pub fn before(&self, place: u64) -> u64 {
         match self {
             CachedPlaces::Everywhere => place,
-            CachedPlaces::At(places) => places.iter().rev().find(|held| **held <= place).copied().unwrap_or(0),
+            CachedPlaces::At(places) => places.iter().rev().find(|held| held.before <= place).map_or(0, |held| held.tokens),
         }
     }
 }

@@ -28,7 +28,7 @@ pub mod trim;
 mod worth;
 
 pub use auto::{Auto, Outlook};
-pub use candidates::{CachedPlaces, Input, Item, Look, PlaceFinder, SentContent, Texts, Thought, Words};
+pub use candidates::{CachedPlace, CachedPlaces, Input, Item, Look, PlaceFinder, SentContent, Texts, Thought, Words};
 pub use choose::{Force, choose, outlook};
 pub use cut::{CutKind, CutText, Cuts};
 pub use diet::{Diet, DietMode, ToolFigures};

@@ -12,7 +12,7 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::Role;
 use ctx_core::policy::stub::is_result_stub;
-use ctx_core::policy::{Action, CachedPlaces, Item, Look, Proposal, SentContent, Thought, Words};
+use ctx_core::policy::{Action, CachedPlace, CachedPlaces, Item, Look, Proposal, SentContent, Thought, Words};
 use ctx_core::{Content, Key, NodeIx, SlotId, tokens};
 use ctx_models::CacheRules;
 use ctx_models::cache::Reads;
@@ -83,21 +83,29 @@ impl Candidates {
         }
         let NewestRequest { head, after, messages } = &conversation.cache.newest;
         let certain = conversation.cache.forecast.certain(conversation.newest.envelope.model.as_deref(), at);
-        let mut places: Vec<u64> = certain.contains(head).then_some(self.around).into_iter().collect();
+        // Tokens that the provider itself cleared are in our estimates only.
+        let is_comparable = conversation.provider.cleared == 0 && conversation.provider.summed_up == 0;
+        let place = |prefix: &Key, before: u64| {
+            let counted = certain.get(prefix).copied().flatten().filter(|_| is_comparable);
+            CachedPlace { before, tokens: counted.unwrap_or(before) }
+        };
+        let mut places: Vec<CachedPlace> =
+            certain.contains_key(head).then(|| place(head, self.around)).into_iter().collect();
         // Composing sets breakpoints only where it remembers an entry.
         let CacheState { written, ends, .. } = &conversation.cache;
         let known: FastSet<&Key> = written.iter().collect();
         let ends: FastSet<&NodeIx> = ends.iter().collect();
         let is_known = |message: usize, prefix: &Key| {
             let is_end = || conversation.messages.tree.current().get(message).is_some_and(|node| ends.contains(node));
-            certain.contains(prefix) && (known.contains(prefix) || is_end())
+            certain.contains_key(prefix) && (known.contains(prefix) || is_end())
         };
         // The places of missing messages are unknown.
         let sent = after.iter().enumerate().filter(|_| after.len() == *messages);
-        for (message, _) in sent.filter(|(message, prefix)| is_known(*message, prefix)) {
+        for (message, prefix) in sent.filter(|(message, prefix)| is_known(*message, prefix)) {
             let next = self.messages.partition_point(|(at, _)| *at <= message);
             let before = self.messages.get(next).map(|(_, before)| *before);
-            places.extend(before.map(|before| before.saturating_sub(conversation.provider.summed_up)));
+            let before = before.map(|before| before.saturating_sub(conversation.provider.summed_up));
+            places.extend(before.map(|before| place(prefix, before)));
         }
         CachedPlaces::At(places)
     }

@@ -2,7 +2,7 @@
 
 use crate::log::{AnswerRecord, ArrivalRecord};
 use ctx_core::Key;
-use ctx_core::fast_map::{FastSet, Quick};
+use ctx_core::fast_map::{FastMap, FastSet, Quick};
 use ctx_models::CacheRules;
 use ctx_models::cache::{Outline, PromptCache, Writer, Writes};
 use std::collections::HashMap;
@@ -95,8 +95,8 @@ impl CacheForecast {
         self.cache.write(&writer, &prefixes, self.lifetime());
     }
 
-    /// The digests that a model's request certainly finds.
-    pub fn certain(&self, model: Option<&str>, at: u64) -> FastSet<Key> {
+    /// The digests that a model's request certainly finds, and their tokens if the provider counted them.
+    pub fn certain(&self, model: Option<&str>, at: u64) -> FastMap<Key, Option<u64>> {
         self.cache.certain(model, at).collect()
     }
 

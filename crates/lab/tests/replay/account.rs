@@ -234,11 +234,9 @@ fn only_limit_exceptions_exceed_the_bound_and_only_near_the_limit() {
     assert_eq!(worst_without_exceptions(&wide).1, Vec::<usize>::new());
 }
 
-/// A few recordings, or all with `CTX_LONG=1`, of both splits: nothing is chosen by this. One of all 418 reaches 2.6 % at a
-/// request, because an edit cost half as much again as estimated.
+/// A few recordings, or all with `CTX_LONG=1`, of both splits: nothing is chosen by this.
 #[test]
 fn recorded_sessions_are_never_much_dearer_at_any_request_but_by_limit_exceptions() {
-    const WITH_ESTIMATES: f64 = 0.03;
     let folders = ["corpus", "corpus2"].map(|set| (set, testkit::recorded_files(set)));
     let folders = folders.iter().filter(|(_, files)| !files.is_empty());
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
@@ -261,6 +259,6 @@ fn recorded_sessions_are_never_much_dearer_at_any_request_but_by_limit_exception
     let with_exceptions = worst.iter().filter(|(_, exceptions, _)| *exceptions > 0).count();
     println!("{} recordings, {with_exceptions} with limit exceptions; {:?}", worst.len(), worst.first());
     for (share, _, name) in &worst {
-        assert!(*share <= WITH_ESTIMATES, "{name}: {share}");
+        assert!(*share <= 0.02, "{name}: {share}");
     }
 }

@@ -172,10 +172,10 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         self.entries.iter().any(|entry| entry.model.as_deref() == model && at <= entry.expires)
     }
 
-    /// The prefixes that a model's request certainly finds.
-    pub fn certain(&self, model: Option<&str>, at: u64) -> impl Iterator<Item = K> {
+    /// The prefixes that a model's request certainly finds, and their tokens if the provider counted them.
+    pub fn certain(&self, model: Option<&str>, at: u64) -> impl Iterator<Item = (K, Option<u64>)> {
         let is_certain = move |entry: &&Entry<K>| entry.model.as_deref() == model && at <= entry.certain;
-        self.entries.iter().filter(is_certain).map(|entry| entry.prefix)
+        self.entries.iter().filter(is_certain).map(|entry| (entry.prefix, entry.tokens))
     }
 
     /// The prefixes that may have expired. Of several entries for one prefix, the newest counts.

@@ -1,4 +1,4 @@
-use super::super::{Action, CachedPlaces, Input, PlaceFinder, Texts};
+use super::super::{Action, CachedPlace, CachedPlaces, Input, PlaceFinder, Texts};
 use super::*;
 use crate::edit::Operation;
 
@@ -78,7 +78,13 @@ fn a_cut_is_priced_from_the_last_place_that_the_cache_holds() {
         Look { held: PlaceFinder(Some(&places)), ..whole.clone() }.prices(&cuts)[0].break_even.once
     };
     assert!((once(CachedPlaces::Everywhere) - 170_000.0 * 1.15).abs() < 1e-6);
-    assert!((once(CachedPlaces::At(vec![15_000, 90_000, 110_000])) - 180_000.0 * 1.15).abs() < 1e-6);
+    let held = |places: &[(u64, u64)]| {
+        CachedPlaces::At(places.iter().map(|&(before, tokens)| CachedPlace { before, tokens }).collect())
+    };
+    let estimated = held(&[(15_000, 15_000), (90_000, 90_000), (110_000, 110_000)]);
+    assert!((once(estimated) - 180_000.0 * 1.15).abs() < 1e-6);
+    let counted = held(&[(15_000, 15_000), (90_000, 80_000), (110_000, 100_000)]);
+    assert!((once(counted) - 190_000.0 * 1.15).abs() < 1e-6, "the provider's count");
     assert!((once(CachedPlaces::At(Vec::new())) - 270_000.0 * 1.15).abs() < 1e-6);
 }
 
