@@ -199,15 +199,17 @@ impl Parts {
 
     /// Reads the card of a conversation, and whether its requests are held. Only after an edit it may be held no longer.
     fn read_marks(&self, id: &str, is_edit: bool) -> Result<(), StoreError> {
-        let card = self.store.note(id, CARD)?.and_then(|body| serde_json::from_slice::<Card>(&body).ok());
-        let Some(card) = card else {
+        let mut marks = self.store.notes_of(id, &[CARD, EDITED, WAITING])?.into_iter();
+        let mut mark = || marks.next().flatten();
+        let (card, edited, waits) = (mark(), mark(), mark());
+        let Some(card) = card.and_then(|body| serde_json::from_slice::<Card>(&body).ok()) else {
             if self.store.records(id, 0)?.last_seq().is_none() {
                 self.forget(id);
             }
             return Ok(());
         };
-        let mark = |name: &str| Ok::<_, StoreError>(self.store.note(id, name)?.is_some_and(|body| body != NO));
-        let (edited, waits) = (mark(EDITED)?, mark(WAITING)?);
+        let is_yes = |mark: Option<Vec<u8>>| mark.is_some_and(|body| body != NO);
+        let (edited, waits) = (is_yes(edited), is_yes(waits));
         // Growth may be read before an edit that is already known here. One in memory may also be held for reasons that
         // are not stored.
         if edited || (is_edit && !lock(&self.directory).is_loaded(id)) {

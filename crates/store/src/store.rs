@@ -51,6 +51,11 @@ pub trait Reader: Send + Sync {
 
     fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// Several notes of a conversation, in the order of `names`.
+    fn notes_of(&self, conversation: &str, names: &[&str]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        names.iter().map(|name| self.note(conversation, name)).collect()
+    }
+
     /// The conversation's snapshot, if it has one.
     fn snapshot(&self, conversation: &str) -> Result<Option<Snapshot>, StoreError> {
         Ok(self.note(conversation, Snapshot::NOTE)?.and_then(|body| Snapshot::parse(&body)))

@@ -256,7 +256,8 @@ impl Reader for PostgresStore {
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let sql = format!("{} WHERE c.owner = $1 AND n.name = $2 ORDER BY c.name", read::NOTES);
         let rows = self.rows(sql, vec![Argument::named(name)])?;
-        rows.iter().filter_map(|row| read::note(row).transpose()).collect()
+        let notes = rows.iter().filter_map(|row| read::note(row).transpose());
+        notes.map(|note| note.map(|note| (note.conversation, note.body))).collect()
     }
 
     fn note_names(&self) -> Result<Vec<String>, StoreError> {
@@ -267,10 +268,17 @@ impl Reader for PostgresStore {
     }
 
     fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = format!("{} WHERE c.owner = $1 AND c.name = $2 AND n.name = $3", read::NOTES);
-        let rows = self.rows(sql, vec![Argument::named(conversation), Argument::named(name)])?;
-        let found = rows.first().map(read::note).transpose()?.flatten();
-        Ok(found.map(|(_, body)| body))
+        Ok(self.notes_of(conversation, &[name])?.pop().flatten())
+    }
+
+    fn notes_of(&self, conversation: &str, names: &[&str]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let wanted = Argument::Texts(names.iter().map(|name| text::encode(name)).collect());
+        let sql = format!("{} WHERE c.owner = $1 AND c.name = $2 AND n.name = ANY($3)", read::NOTES);
+        let mut found = HashMap::new();
+        for row in &self.rows(sql, vec![Argument::named(conversation), wanted])? {
+            found.extend(read::note(row)?.map(|note| (note.name, note.body)));
+        }
+        Ok(names.iter().map(|&name| found.get(name).cloned()).collect())
     }
 
     fn last_seq(&self) -> Result<u64, StoreError> {

@@ -110,12 +110,18 @@ pub fn blob(row: &Row) -> Result<(Option<Hash>, Blob), StoreError> {
 pub const NOTES: &str = "SELECT c.name, n.name, n.checksum, n.body FROM ctx.notes n \
                          JOIN ctx.conversations c ON c.id = n.conversation";
 
-/// The conversation and body of a row of [`NOTES`]; `None` if it is damaged.
-pub fn note(row: &Row) -> Result<Option<(String, Vec<u8>)>, StoreError> {
+pub struct StoredNote {
+    pub conversation: String,
+    pub name: String,
+    pub body: Vec<u8>,
+}
+
+/// A row of [`NOTES`]; `None` if it is damaged.
+pub fn note(row: &Row) -> Result<Option<StoredNote>, StoreError> {
     let (conversation, name) = (text::decode(row.try_get(0)?), text::decode(row.try_get(1)?));
     let body: Vec<u8> = row.try_get(3)?;
     if note_checksum(&conversation, &name, &body) == row.try_get::<_, i64>(2)? {
-        return Ok(Some((conversation, body)));
+        return Ok(Some(StoredNote { conversation, name, body }));
     }
     tracing::warn!(conversation, name, "left out a damaged note");
     Ok(None)

@@ -101,7 +101,7 @@ fn every_read_is_made_as_the_role_that_reads() {
     let store = &two.mine;
     let hash = Hash::of(b"words");
     type Read<'r> = &'r dyn Fn() -> Result<(), StoreError>;
-    let reads: [(&str, Read<'_>); 15] = [
+    let reads: [(&str, Read<'_>); 16] = [
         ("records", &|| store.records("c1", 0).map(drop)),
         ("log", &|| store.log(0, 9).map(drop)),
         ("feed", &|| store.feed(&Cursor::default(), 9).map(drop)),
@@ -111,6 +111,7 @@ fn every_read_is_made_as_the_role_that_reads() {
         ("notes", &|| store.notes("card").map(drop)),
         ("note_names", &|| store.note_names().map(drop)),
         ("note", &|| store.note("c1", "card").map(drop)),
+        ("notes_of", &|| store.notes_of("c1", &["card", "head"]).map(drop)),
         ("last_seq", &|| store.last_seq().map(drop)),
         ("conversations", &|| store.conversations().map(drop)),
         ("conversations_with", &|| store.conversations_with(&["k"]).map(drop)),

@@ -23,6 +23,7 @@ every_store! {
     a_record_that_uses_an_unknown_blob_is_refused
     a_refused_step_takes_all_steps_of_its_append_along
     notes_are_overwritten_and_forgotten
+    several_notes_of_a_conversation_are_read_in_the_order_asked_for
     notes_of_one_name_are_listed_by_conversation
     conversations_tell_their_count_and_times
     conversations_are_found_by_the_kinds_of_their_records
@@ -242,6 +243,15 @@ fn notes_are_overwritten_and_forgotten(store: &dyn Store) {
     keep(vec![forget("head"), forget("never-there")]);
     assert_eq!(store.note("a", "head").unwrap(), None);
     assert_eq!(store.note("a", "tail").unwrap().unwrap(), b"x");
+}
+
+fn several_notes_of_a_conversation_are_read_in_the_order_asked_for(store: &dyn Store) {
+    let notes = vec![note("a", "head", "1"), note("a", "nul\0", "2"), note("b", "tail", "not this")];
+    store.append(vec![Step { notes, ..Step::default() }]).unwrap();
+    let read = store.notes_of("a", &["nul\0", "tail", "head", "nul\0"]).unwrap();
+    assert_eq!(read, [Some(b"2".to_vec()), None, Some(b"1".to_vec()), Some(b"2".to_vec())]);
+    assert_eq!(store.notes_of("a", &[]).unwrap(), []);
+    assert_eq!(store.notes_of("nobody", &["head"]).unwrap(), [None]);
 }
 
 fn notes_of_one_name_are_listed_by_conversation(store: &dyn Store) {
