@@ -4,7 +4,7 @@
 //! the slowest of them exceeds a typical one. The first row has no other load: it shows the noise of the machine.
 
 use super::editing::finish;
-use super::parallel::EditedConversation;
+use super::parallel::ScriptedConversation;
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Row};
 use crate::bench::script::{GIANT, SIZES, Script};
@@ -38,7 +38,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     held.row(report, &daemon, "30 MB of tool results", ADDED, times, |number| {
         Connection::open(daemon.address)?.exchange(&giant.variant(number), 0).map(drop)
     })?;
-    EditedConversation::begin_at(stage, &home, &daemon, long.clone(), long.len() - 2)?;
+    ScriptedConversation::edited_at(stage, &home, &daemon, long.clone(), long.len() - 2)?;
     daemon.settle()?;
     for (name, command) in COMMANDS {
         held.row(report, &daemon, &format!("`ctx {name}` of {MESSAGES} messages"), ADDED, times, |_| {
@@ -95,7 +95,7 @@ fn packed(body: &[u8]) -> io::Result<Vec<u8>> {
 
 /// The conversation whose requests are measured.
 struct Held {
-    edited: EditedConversation,
+    edited: ScriptedConversation,
     next: usize,
     usual: f64,
 }
@@ -103,7 +103,7 @@ struct Held {
 impl Held {
     fn begin(stage: &Stage, home: &Path, daemon: &Daemon) -> io::Result<Held> {
         let script = Script::near(SIZES[0], 1700, 2 + REQUESTS);
-        let mut edited = EditedConversation::begin(stage, home, daemon, script)?;
+        let mut edited = ScriptedConversation::edited(stage, home, daemon, script)?;
         let mut alone = Vec::new();
         for _ in 0..20 {
             alone.extend(edited.send(1..edited.len())?);

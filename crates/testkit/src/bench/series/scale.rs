@@ -2,7 +2,7 @@
 //! thousand commits, and of one with nineteen thousand messages.
 
 use super::editing::finish;
-use super::parallel::EditedConversation;
+use super::parallel::ScriptedConversation;
 use crate::bench::report::{Goal, Report, Row};
 use crate::bench::script::Script;
 use crate::bench::stage::{Daemon, Stage};
@@ -35,7 +35,7 @@ fn commits(stage: &Stage, many: usize, report: &mut Report) -> io::Result<()> {
     let home = stage.home("commits")?;
     let daemon = stage.daemon(&home)?;
     let script = Script::turns(2100, TURNS + WINDOW, 900);
-    let mut edited = EditedConversation::begin_at(stage, &home, &daemon, script.clone(), 2 * TURNS - 2)?;
+    let mut edited = ScriptedConversation::edited_at(stage, &home, &daemon, script.clone(), 2 * TURNS - 2)?;
     let window = 2 * TURNS..2 * TURNS + WINDOW;
     let mut figures = Vec::new();
     let mut made = 1;
@@ -68,7 +68,7 @@ fn messages(stage: &Stage, times: usize, report: &mut Report) -> io::Result<()> 
     let daemon = stage.daemon(&home)?;
     let script = Script::turns(2200, MESSAGES / 4 + WINDOW, 60);
     let first = 2 * (MESSAGES / 4);
-    let mut edited = EditedConversation::begin_at(stage, &home, &daemon, script.clone(), first)?;
+    let mut edited = ScriptedConversation::edited_at(stage, &home, &daemon, script.clone(), first)?;
     daemon.settle()?;
     let mut add = |what: String, figure, goal| {
         report.add(Row::alone("scale", format!("{MESSAGES} messages: {what}"), "ms", figure, goal));
@@ -98,7 +98,7 @@ fn messages(stage: &Stage, times: usize, report: &mut Report) -> io::Result<()> 
     Ok(())
 }
 
-fn after_a_start(stage: &Stage, home: &Path, edited: &mut EditedConversation, number: usize) -> io::Result<f64> {
+fn after_a_start(stage: &Stage, home: &Path, edited: &mut ScriptedConversation, number: usize) -> io::Result<f64> {
     let daemon: Daemon = stage.daemon(home)?;
     edited.connect(&daemon)?;
     let took = edited.send(number..number + 1)?;
