@@ -6,10 +6,10 @@ mod comparison;
 use comparison::Comparison;
 use ctx_api::cache::{CacheMiss, Cause};
 use ctx_api::requests::Usage;
-use ctx_core::Key;
 use ctx_core::edit::address::Address;
 use ctx_core::edit::history::Change;
-use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::edit::{Commit, CommitId, Effect, FrameId, Operation};
+use ctx_core::{Key, SlotId};
 use ctx_engine::envelope;
 use ctx_engine::log::{AnswerRecord, Differs, OpeningRecord};
 use ctx_models::{CacheRules, Models};
@@ -56,6 +56,8 @@ pub(super) struct Story {
     rewritten: bool,
     /// The places that commits changed, for their reverts.
     places: HashMap<CommitId, Option<String>>,
+    /// The frame of each message, for commits whose operations select content without naming it.
+    frames: HashMap<SlotId, FrameId>,
     /// Commits made on the arrival of a request, and the first place that they changed. Their records follow it.
     made: HashMap<CommitId, (u32, Option<String>)>,
 }
@@ -169,6 +171,15 @@ impl Story {
         Story { kept_for, ..Story::default() }
     }
 
+    pub fn with_frames(self, frames: HashMap<SlotId, FrameId>) -> Story {
+        Story { frames, ..self }
+    }
+
+    /// The frame of a message, if known.
+    pub fn frame(&self, slot: SlotId) -> Option<String> {
+        self.frames.get(&slot).map(ToString::to_string)
+    }
+
     /// `None` if the record cannot be read.
     pub fn opened(&mut self, record: &Record) -> Option<()> {
         let opened: OpeningRecord = serde_json::from_slice(&record.body).ok()?;
@@ -208,8 +219,9 @@ impl Story {
     pub fn committed(&mut self, commit: &Commit) {
         let place = match &commit.change {
             Change::Edit { effects, .. } if !effects.iter().any(|effect| effect.is_sent()) => return,
-            // If one of them does not name its place, the first one is unknown.
-            Change::Edit { operations, .. } if operations.iter().any(|one| places(one).is_empty()) => None,
+            Change::Edit { operations, effects } if operations.iter().any(|one| places(one).is_empty()) => {
+                self.first_frame(effects)
+            }
             Change::Edit { operations, .. } => first(operations.iter().flat_map(places)),
             Change::Revert { commits, .. } => {
                 let places = commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten());
@@ -236,6 +248,13 @@ impl Story {
             Some(asked) => asked.edited.push(new),
             None => self.edited.push(new),
         }
+    }
+
+    /// The first frame that effects change. If one of them names no message, the first one is unknown.
+    fn first_frame(&self, effects: &[Effect]) -> Option<String> {
+        let sent = || effects.iter().filter(|effect| effect.is_sent()).map(Effect::slots);
+        let is_known = sent().all(|slots| !slots.is_empty());
+        first(sent().flatten().filter_map(|slot| self.frame(slot))).filter(|_| is_known)
     }
 
     /// Records a checkout of another branch.

@@ -23,8 +23,7 @@ impl Parts {
         let found = self.store.records(&id, 0)?;
         let mut skipped = found.skipped.len() as u64;
         let mut events = Vec::new();
-        let mut story = Story::new(self.engine.moments.cache_seconds);
-        let frames = self.frames_by_slot(&id);
+        let mut story = Story::new(self.engine.moments.cache_seconds).with_frames(self.frames_by_slot(&id));
         let mut end = None;
         for record in &found.records {
             match self.event(record) {
@@ -32,7 +31,7 @@ impl Parts {
                     self.explain_answer(&mut story, record, &mut event);
                     if let What::Request { frame, .. } = &mut event.what {
                         end = ends_in(record, end);
-                        *frame = end.and_then(|slot| frames.get(&slot)).map(ToString::to_string);
+                        *frame = end.and_then(|slot| story.frame(slot));
                     }
                     events.push(event);
                 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use ctx_core::edit::CommitId;
-use ctx_core::edit::effect::{Effect, Why};
+use ctx_core::edit::effect::Why;
 use serde_json::json;
 
 struct Talk {
@@ -53,7 +53,13 @@ impl Talk {
     fn edit(&mut self, operation: serde_json::Value) -> Commit {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
         let effects = vec![Effect::Replace { why: Why::Deleted, covers: Vec::new(), by: Vec::new() }];
-        let commit = Commit {
+        let commit = self.commit(operations, effects);
+        self.story.committed(&commit);
+        commit
+    }
+
+    fn commit(&self, operations: Vec<Operation>, effects: Vec<Effect>) -> Commit {
+        Commit {
             id: CommitId(1),
             parent: None,
             at: 1,
@@ -67,9 +73,7 @@ impl Talk {
             unattended: false,
             exception: false,
             kept: Vec::new(),
-        };
-        self.story.committed(&commit);
-        commit
+        }
     }
 }
 
@@ -152,4 +156,20 @@ fn what_was_made_and_taken_back_between_two_requests_is_no_cause() {
     let change = Change::Revert { commits: vec![CommitId(2)], how: ctx_core::edit::history::How::Redo };
     told.story.committed(&Commit { id: CommitId(4), change, ..undone });
     assert_eq!(told.ask(1, 500, 3500), Some((Cause::Edited, Some("t1".into()), 3500)));
+}
+
+#[test]
+fn an_edit_that_selects_its_content_was_made_in_the_first_frame_that_it_changed() {
+    let mut told = Talk::new();
+    told.story.frames =
+        [(7, "t4"), (9, "t8")].map(|(slot, frame)| (SlotId(slot), frame.parse().expect("an id"))).into();
+    told.ask(1, 0, 5000);
+    let operation: Operation =
+        serde_json::from_value(json!({"op": "drop-results", "select": {"larger_than": 1000}})).expect("an operation");
+    let result = |slot: u64| json!({"of": {"slot": slot}, "block": {"at": 0, "kind": "tool_result", "chars": 1}, "text": "gone"});
+    let effect = json!({"effect": "results", "results": [result(9), result(7)], "summarized": false});
+    let effects = vec![serde_json::from_value(effect).expect("an effect")];
+    let commit = told.commit(vec![operation], effects);
+    told.story.committed(&commit);
+    assert_eq!(told.ask(1, 1000, 3000), Some((Cause::Edited, Some("t4".into()), 3005)));
 }
