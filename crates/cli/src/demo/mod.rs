@@ -110,7 +110,7 @@ impl Demo {
         for turn in self.played..last {
             for number in 0..self.recording.requests(turn) {
                 let recording = self.recording.clone();
-                self.provider.answer_next(move |body, cached| recording.answer(turn, number, body, cached));
+                self.provider.answer_next(move |body, before| recording.answer(turn, number, body, before));
                 self.send(self.recording.body(turn, number)).await?;
             }
             self.played = turn + 1;
@@ -161,4 +161,35 @@ impl Demo {
 
 fn failed(why: String) -> Failure {
     Failure::new(ErrorCode::Daemon, format!("the demo cannot start: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_api::cache::{Cause, MissesQuery};
+    use ctx_api::call::Conversation;
+    use ctx_api::edit::EditRequest;
+    use ctx_core::edit::Operation;
+    use ctx_core::edit::operation::Select;
+
+    #[test]
+    fn after_an_edit_only_the_next_request_misses_the_cache() {
+        let played = async {
+            let mut demo = Demo::start().await?;
+            let client = demo.client();
+            demo.play(demo.turns() - 2).await?;
+            let select = Select { larger_than: Some(1000), ..Select::default() };
+            let operation = Operation::DropResults { ids: Vec::new(), select, result: None };
+            let edit = EditRequest { operations: vec![operation], author: "cli".to_owned(), ..EditRequest::default() };
+            client.call(&Conversation("active").apply(&edit)).await.expect("edited");
+            demo.play(2).await?;
+            let misses = client.call(&Conversation("active").misses(&MissesQuery::default())).await.expect("misses");
+            demo.stop().await.map(|()| misses)
+        };
+        let misses = crate::daemon::runtime().expect("a runtime").block_on(played).expect("a demo");
+        assert_eq!(misses.came_true, misses.foreseen);
+        let found: Vec<_> = misses.misses.iter().filter_map(|view| view.miss.as_ref()).collect();
+        let found: Vec<_> = found.iter().map(|miss| (miss.cause, miss.place.as_deref())).collect();
+        assert_eq!(found, [(Cause::Edited, Some("t4")), (Cause::FirstRequest, None)]);
+    }
 }

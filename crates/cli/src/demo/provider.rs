@@ -15,8 +15,8 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// Makes an answer from the request's body and the number of bytes that the provider has cached.
-type Answer = Box<dyn FnOnce(&[u8], usize) -> Vec<u8> + Send>;
+/// Makes an answer from the body of the request and that of the request before, which the provider has cached.
+type Answer = Box<dyn FnOnce(&[u8], &[u8]) -> Vec<u8> + Send>;
 
 const UNSCRIPTED: &[u8] =
     br#"{"type":"error","error":{"type":"not_found_error","message":"This is the scripted provider of `ctx demo`: it answers only the recorded conversation."}}"#;
@@ -62,7 +62,7 @@ impl ScriptedProvider {
     }
 
     /// Answers the next request with this.
-    pub fn answer_next(&self, answer: impl FnOnce(&[u8], usize) -> Vec<u8> + Send + 'static) {
+    pub fn answer_next(&self, answer: impl FnOnce(&[u8], &[u8]) -> Vec<u8> + Send + 'static) {
         self.script().next = Some(Box::new(answer));
     }
 
@@ -75,8 +75,7 @@ impl ScriptedProvider {
         let mut script = self.script();
         let (status, answer) = match script.next.take() {
             Some(answer) => {
-                let cached = body.iter().zip(&script.received).take_while(|(new, old)| new == old).count();
-                let answer = answer(&body, cached);
+                let answer = answer(&body, &script.received);
                 script.received = body;
                 (StatusCode::OK, Bytes::from(answer))
             }
