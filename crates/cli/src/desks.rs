@@ -22,9 +22,8 @@ use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::open_store::OpenStore;
+use crate::owners::{self, LOG, PEOPLE};
 
-/// The owner of the team's log. -1, as the database counts, is taken.
-const LOG: Owner = Owner(u32::MAX - 1);
 /// The log as this daemon last knew it, for a start while the database is out of reach. It has hashes of keys.
 const SAVED: &str = "people.json";
 
@@ -43,8 +42,8 @@ pub struct Desks {
 
 impl Desks {
     /// The folder of a person, or of the log.
-    fn folder(&self, name: &str) -> Result<Home, Failure> {
-        let folder = Home::find(Some(&self.home.path().join("people").join(name)), &self.environment)?;
+    fn folder(&self, owner: Owner) -> Result<Home, Failure> {
+        let folder = Home::find(Some(&owners::folder(self.home.path(), owner)), &self.environment)?;
         folder.prepare()?;
         Ok(folder)
     }
@@ -55,14 +54,15 @@ impl Desks {
     pub fn forget_outdated(&self) {
         let OpenStore::Database { store, edited, .. } = &self.store else { return };
         let place = self.store.place().display().to_string();
-        let (people, environment) = (self.home.path().join("people"), self.environment.clone());
+        let (home, environment) = (self.home.path().to_owned(), self.environment.clone());
+        let people = home.join(PEOPLE);
         if edited.is_none() {
             forget_all(&people, &environment);
         }
         store.on_unserved(move |owner, ids| match owner {
             None => forget_all(&people, &environment),
             Some(owner) => {
-                let folder = Home::find(Some(&people.join(owner.0.to_string())), &environment);
+                let folder = Home::find(Some(&owners::folder(&home, owner)), &environment);
                 let outdated = folder.iter().filter(|folder| !edited_cards::has(folder, &place, ids));
                 outdated.for_each(edited_cards::forget);
             }
@@ -75,7 +75,7 @@ impl Desks {
 
     /// The people and their keys.
     pub fn registry(&self, note: impl Fn(&str)) -> Result<Arc<Registry>, Failure> {
-        let folder = self.folder("log")?;
+        let folder = self.folder(LOG)?;
         let store = self.store.of(LOG, folder.path())?;
         let saved = fs::read(self.saved()).ok().and_then(|text| serde_json::from_slice::<Vec<Entry>>(&text).ok());
         let registry = match (Registry::open(store.clone()), saved) {
@@ -83,10 +83,7 @@ impl Desks {
                 note("the people and keys are those that this daemon knew last");
                 Registry::open_away(store, saved)
             }
-            (opened, _) => opened.map_err(|error| match error {
-                TeamError::Store(error) => Failure::from(error),
-                TeamError::Refused { code, message, hint } => Failure::new(code, message).hint(hint),
-            })?,
+            (opened, _) => opened?,
         };
         let registry = Arc::new(registry);
         if self.store.is_shared() {
@@ -108,7 +105,7 @@ impl Desks {
     }
 
     fn service(&self, person: u32) -> Result<(Home, Service), Failure> {
-        let folder = self.folder(&person.to_string())?;
+        let folder = self.folder(Owner(person))?;
         let store = self.store.of(Owner(person), folder.path())?;
         let place = self.store.place().display().to_string();
         let service = match (Service::open(store.clone()), edited_cards::read(&folder, &place)) {

@@ -12,6 +12,7 @@ use ctx_engine::Refusal;
 use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
 use ctx_store::StoreError;
+use ctx_team::TeamError;
 
 use crate::output::{Output, Paint, text, words};
 
@@ -99,6 +100,15 @@ impl From<StoreError> for Failure {
             cause = deeper.source();
         }
         Self::new(error.code(), message).hint(error.hint())
+    }
+}
+
+impl From<TeamError> for Failure {
+    fn from(error: TeamError) -> Self {
+        match error {
+            TeamError::Store(error) => error.into(),
+            TeamError::Refused { code, message, hint } => Self::new(code, message).hint(hint),
+        }
     }
 }
 

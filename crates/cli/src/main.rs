@@ -19,6 +19,7 @@ mod help;
 mod logging;
 mod open_store;
 mod output;
+mod owners;
 mod platform;
 mod setup;
 mod token;

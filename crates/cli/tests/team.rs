@@ -276,6 +276,147 @@ async fn two_daemons_on_one_database_agree_on_people_keys_and_edits_at_once() {
     assert_eq!(people["people"][0]["keys"], json!(0));
 }
 
+/// A command about stores, without a daemon: its exit code and its output.
+fn store(arguments: &[&str]) -> (Option<i32>, String) {
+    let home = tempfile::tempdir().expect("a folder");
+    let output = ctx(home.path()).arg("store").args(arguments).output().expect("ctx runs");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), told)
+}
+
+fn copied(from: &str, to: &str) -> Value {
+    let (code, told) = store(&["copy", from, to, "--json"]);
+    assert_eq!(code, Some(0), "{told}");
+    serde_json::from_str(&told).expect(&told)
+}
+
+/// The counts of a check that finds nothing.
+fn sound(place: &str) -> Value {
+    let (code, told) = store(&["check", place, "--json"]);
+    assert_eq!(code, Some(0), "{told}");
+    let checked: Value = serde_json::from_str(&told).expect(&told);
+    json!([checked["people"], checked["conversations"], checked["records"], checked["blobs"]])
+}
+
+fn path(home: &tempfile::TempDir) -> String {
+    home.path().display().to_string()
+}
+
+/// Two people, of whom Anna has deleted a turn and shared the conversation. Returns their keys.
+async fn team_with_an_edit(gateway: &Gateway, talk: &Session) -> (String, String) {
+    let (anna, bob) = (gateway.person("anna"), gateway.person("bob"));
+    assert_eq!((gateway.send(&anna, talk).await, gateway.send(&bob, talk).await), (200, 200));
+    gateway.json(Some(&anna), &["delete", "t1"]);
+    gateway.run(Some(&anna), &["share", "bob"]).expect("shared");
+    (anna, bob)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_goes_on_in_a_copy_of_its_stores_with_its_keys_and_edits() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let (first, second) = (server.url(&server.new_database()), server.url(&server.new_database()));
+    let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
+    let (gateway, mut talk) = (Gateway::open(&provider, &[]), Session::new(6).lean().hints(true));
+    talk.user("the first question").assistant("an answer").turn().user("the second question");
+    let (anna, bob) = team_with_an_edit(&gateway, &talk).await;
+    let edited = gateway.run(Some(&anna), &["compose", "--dump"]).expect("composed");
+    assert!(!edited.contains("the first question") && edited.contains("the second question"));
+    let told = |gateway: &Gateway| {
+        let mine = gateway.json(Some(&anna), &["history"]);
+        json!([mine, gateway.json(None, &["audit", "shares"]), gateway.json(None, &["people", "list"])["people"]])
+    };
+    let before = told(&gateway);
+    let home = gateway.close();
+
+    let (back, again) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let there = copied(&path(&home), &first);
+    assert_eq!((&there["people"], &there["conversations"], &there["skipped"]), (&json!(2), &json!(2), &json!(0)));
+    copied(&first, &second);
+    copied(&second, &path(&back));
+    copied(&path(&back), &path(&again));
+    let repeated = copied(&path(&home), &path(&again));
+    assert_eq!((&repeated["records"], &repeated["notes"]), (&json!(0), &json!(0)), "nothing was missing");
+    let counts = sound(&path(&home));
+    for place in [&first, &second, &path(&back), &path(&again)] {
+        assert_eq!(sound(place), counts, "{place}");
+    }
+
+    let flags = ["--store", &second];
+    for (home, flags) in [(tempfile::tempdir().expect("a folder"), &flags[..]), (back, &[])] {
+        let copy = Gateway::at(home, &provider, flags);
+        provider.reset();
+        assert_eq!((copy.send(&anna, &talk).await, copy.send(&bob, &talk).await), (200, 200));
+        assert_eq!(copy.send("ctxk_unknown", &talk).await, 401);
+        let sent = provider.requests();
+        assert!(sent[0].body == edited.as_bytes(), "a deleted turn does not leave");
+        assert!(sent[1].body == talk.body(), "Bob's conversation has no edit");
+        let mut now = told(&copy);
+        // Keys were used just now.
+        now[2] = before[2].clone();
+        assert_eq!(now, before);
+        copy.json(Some(&anna), &["undo"]);
+        provider.reset();
+        assert_eq!(copy.send(&anna, &talk).await, 200);
+        assert!(provider.requests()[0].body == talk.body(), "edits go on");
+    }
+
+    let other = Gateway::open(&provider, &[]);
+    other.person("carol");
+    let other = other.close();
+    let (code, refused) = store(&["copy", &path(&other), &first]);
+    assert!(code == Some(1) && refused.contains("the target has other people"), "{refused}");
+    let (code, refused) = store(&["copy", &first, &path(&other)]);
+    assert!(code == Some(1) && refused.contains("the target has other people"), "{refused}");
+    assert_eq!(sound(&first), counts, "and nothing was mixed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_in_one_persons_store_and_in_the_log_is_found_and_named() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let (name, provider) = (server.new_database(), FakeProvider::start(Options::strict()).expect("the fake provider"));
+    let (url, gateway) = (server.url(&name), Gateway::open(&provider, &[]));
+    team_with_an_edit(&gateway, &session(7)).await;
+    let home = gateway.close();
+    copied(&path(&home), &url);
+    let doctor = |flags: &[&str]| {
+        let output = ctx(home.path()).args(["doctor", "--offline"]).args(flags).output().expect("ctx runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (_, told) = doctor(&[]);
+    assert!(told.contains("of 2 people and the team's log were read"), "{told}");
+
+    server.sql(&name, "UPDATE ctx.records SET at = at + 1 WHERE owner = 2").expect("damaged");
+    let (code, told) = store(&["check", &url]);
+    assert!(code == Some(1) && told.contains("bob (person 2): ") && !told.contains("anna"), "{told}");
+    let (code, told) = doctor(&["--store", &url]);
+    assert!(code == Some(1) && told.contains("bob (person 2): "), "{told}");
+    let target = tempfile::tempdir().expect("a folder");
+    let (code, told) = store(&["copy", &url, &path(&target)]);
+    assert!(code == Some(1) && told.contains("left out as damaged"), "{told}");
+
+    server.sql(&name, "UPDATE ctx.records SET at = at + 1 WHERE owner = -2").expect("damaged");
+    let (code, told) = store(&["check", &url]);
+    assert!(code == Some(1) && told.contains("the team's log: ") && told.contains("person 2: "), "{told}");
+    let target = tempfile::tempdir().expect("a folder");
+    let (code, told) = store(&["copy", &url, &path(&target)]);
+    assert!(code == Some(1) && told.contains("the team's log cannot be copied"), "{told}");
+    assert!(!target.path().join("people").exists(), "nothing was copied");
+
+    let anna = home.path().join("people/1");
+    for name in ["ctx.db-wal", "ctx.db-shm"] {
+        let _ = std::fs::remove_file(anna.join(name));
+    }
+    std::fs::write(anna.join("ctx.db"), "this is no database ".repeat(1000)).expect("written");
+    for (code, told) in [store(&["check", &path(&home)]), doctor(&[])] {
+        assert!(code == Some(1) && told.contains("anna (person 1): ") && !told.contains("bob"), "{told}");
+    }
+    let (code, told) = store(&["copy", &path(&home), &server.url(&server.new_database())]);
+    assert!(code == Some(1) && told.contains("anna (person 1): "), "{told}");
+    std::fs::remove_file(anna.join("ctx.db")).expect("removed");
+    let (code, told) = store(&["check", &path(&home)]);
+    assert!(code == Some(1) && told.contains("anna (person 1): there is no store"), "{told}");
+}
+
 /// A folder that reports whether anything in it is opened.
 #[cfg(target_os = "linux")]
 struct Trap {

@@ -23,8 +23,17 @@ pub struct CopyReport {
     pub skipped: u64,
 }
 
-/// Copies all records in their order, with the blobs they use, and all notes; then compares. Records get new numbers.
-/// Snapshots name numbers, so they are left out; they are rebuilt.
+impl std::ops::AddAssign for CopyReport {
+    fn add_assign(&mut self, other: Self) {
+        self.conversations += other.conversations;
+        self.records += other.records;
+        self.notes += other.notes;
+        self.skipped += other.skipped;
+    }
+}
+
+/// Copies all records in their order, with the blobs they use, and compares; then copies all notes. Records get new
+/// numbers. Snapshots name numbers, so they are left out; they are rebuilt.
 ///
 /// `progress` hears how far the log has been read, then how many conversations have been compared.
 pub fn copy(from: &dyn Reader, to: &dyn Store, progress: &Progress) -> Result<CopyReport, StoreError> {
@@ -44,8 +53,8 @@ pub fn copy(from: &dyn Reader, to: &dyn Store, progress: &Progress) -> Result<Co
         copying.records(found.records)?;
         progress.report(last.min(end), end);
     }
-    copying.notes()?;
     copying.compare(progress)?;
+    copying.notes()?;
     Ok(copying.report)
 }
 

@@ -31,6 +31,18 @@ pub struct Counts {
     pub damaged_notes: u64,
 }
 
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.conversations += other.conversations;
+        self.records += other.records;
+        self.blobs += other.blobs;
+        self.notes += other.notes;
+        self.damaged_records += other.damaged_records;
+        self.damaged_blobs += other.damaged_blobs;
+        self.damaged_notes += other.damaged_notes;
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,

@@ -23,6 +23,6 @@ pub use event::{Entry, Event};
 pub use key::{KEY_HEADER, KEY_PREFIX, KeyText};
 pub use login::{LOGIN_LIFETIME, LoginCode, LoginProgress, LoginSecret, PendingLogin};
 pub use model::{Access, Actor, Deed, Glass, Grantee, Key, Notice, Person, Role, Share};
-pub use registry::{Identity, Recognition, Registry, StoredChange};
+pub use registry::{Identity, Recognition, Registry, StoredChange, read_log};
 pub use scope::{Scope, Scopes};
 pub use state::{AGENT, GLASS_LIFETIME, NewKey, State};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ctx_store::{Absent, AppendOutcome, Expectation, NewRecord, Note, Replica, Step, Store, StoreError};
+use ctx_store::{Absent, AppendOutcome, Expectation, NewRecord, Note, Reader, Replica, Step, Store, StoreError};
 
 use crate::error::TeamError;
 use crate::event::{Entry, Event, KIND, VERSION};
@@ -88,7 +88,7 @@ pub struct StoredChange<T> {
 
 impl Registry {
     pub fn open(store: Arc<dyn Store>) -> Result<Registry, TeamError> {
-        let state = read(&*store)?;
+        let state = read_log(&*store)?;
         let registry = Self::of(store, state);
         registry.read_used();
         Ok(registry)
@@ -269,7 +269,7 @@ impl Registry {
 
     /// Reads the log again.
     pub fn reload(&self) -> Result<(), TeamError> {
-        self.publish(read(&*self.store)?);
+        self.publish(read_log(&*self.store)?);
         Ok(())
     }
 
@@ -340,7 +340,7 @@ impl Registry {
 
 /// The log as stored. A damaged entry may be a revoked key, so it is an error; an event of a newer version is skipped,
 /// because newer versions only add.
-fn read(store: &dyn Store) -> Result<State, TeamError> {
+pub fn read_log(store: &dyn Reader) -> Result<State, TeamError> {
     let found = store.records(LOG, 0)?;
     if let Some(damaged) = found.skipped.first() {
         let what = format!("entry {} of the log of people cannot be read", damaged.seq);

@@ -5,16 +5,16 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ctx_core::ErrorCode;
-use ctx_store::{PostgresAddress, PostgresStore, Reader, SqliteStore, Store, copy};
+use ctx_store::{CopyReport, Owner, PostgresAddress, PostgresStore, Progress, StoreError, copy};
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::config::store::{parse, with_password};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::open_store;
 use crate::output::busy::Busy;
 use crate::output::words;
+use crate::owners::{self, LOG, Stores, StoresHealth};
 
 /// Copy conversations between a file and a database, or prepare a database
 #[derive(Args, Debug)]
@@ -89,19 +89,12 @@ impl Place {
         })
     }
 
-    fn reader(&self) -> Result<Box<dyn Reader>, Failure> {
+    fn stores(&self) -> Result<Stores, Failure> {
         let (folder, address) = match self {
             Self::Home(folder) => (folder.as_path(), None),
             Self::Database(address) => (Path::new(""), Some(&**address)),
         };
-        Ok(open_store::reader(folder, address)?)
-    }
-
-    fn store(&self) -> Result<Box<dyn Store>, Failure> {
-        Ok(match self {
-            Self::Home(folder) => Box::new(SqliteStore::open(folder)?),
-            Self::Database(address) => Box::new(PostgresStore::open(address)?),
-        })
+        Ok(Stores::open(folder, address)?)
     }
 }
 
@@ -114,9 +107,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn copied(from: &str, to: &str, json: bool, context: &Context) -> Result<ExitCode, Failure> {
-    let (from, to) = (Place::named(from, context)?.reader()?, Place::named(to, context)?.store()?);
+    let (from, to) = (Place::named(from, context)?.stores()?, Place::named(to, context)?.stores()?);
     let busy = Busy::start("copying and comparing");
-    let report = copy(&*from, &*to, &busy.progress())?;
+    let (report, people) = copy_all(&from, &to, &busy.progress())?;
     drop(busy);
     if json {
         let answer = json!({
@@ -124,14 +117,16 @@ fn copied(from: &str, to: &str, json: bool, context: &Context) -> Result<ExitCod
             "records": report.records,
             "notes": report.notes,
             "skipped": report.skipped,
+            "people": people,
         });
         context.output.json(answer.to_string().as_bytes())?;
     } else {
         let mut said = format!(
-            "Copied {} and {}. {} compared: equal.\n",
+            "Copied {} and {}. {}{} compared: equal.\n",
             words::plural(report.records, "record"),
             words::plural(report.notes, "note"),
             words::plural(report.conversations, "conversation"),
+            owners::of_people(people),
         );
         if report.skipped > 0 {
             said.push_str(&format!("{} left out as damaged.\n", words::plural(report.skipped, "record")));
@@ -139,6 +134,52 @@ fn copied(from: &str, to: &str, json: bool, context: &Context) -> Result<ExitCod
         context.output.print(&said)?;
     }
     Ok(if report.skipped == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Copies the stores of all owners. The log of a team comes first: it tells whether the target has the same team, and
+/// an interrupted copy leaves no people without it.
+fn copy_all(from: &Stores, to: &Stores, progress: &Progress) -> Result<(CopyReport, Option<u64>), Failure> {
+    let (source, target) = (from.reader(Owner::SOLE)?, to.store(Owner::SOLE)?);
+    let owners = from.owners()?;
+    if owners == [Owner::SOLE] {
+        return Ok((copy(&*source, &*target, progress)?, None));
+    }
+    let team = from.team().map_err(|failure| match failure.code == ErrorCode::StoreDamaged {
+        true => without_log(format!("the team's log cannot be copied, and it may have revoked a key: {failure}")),
+        false => failure,
+    })?;
+    let people: Vec<Owner> = owners.into_iter().filter(owners::is_person).collect();
+    if team.entries().is_empty() && !people.is_empty() {
+        return Err(without_log("there are conversations of people, but nobody is in the team's log".to_owned()));
+    }
+    if to.owners()?.iter().any(owners::is_person) && to.team()?.entries().is_empty() {
+        return Err(other_team());
+    }
+    let copied = copy(&*from.reader(LOG)?, &*to.store(LOG)?, progress).map_err(|error| match error {
+        StoreError::OtherContent { .. } => other_team(),
+        error => error.into(),
+    })?;
+    let mut report = CopyReport { conversations: 0, ..copied };
+    report += copy(&*source, &*target, progress)?;
+    for owner in &people {
+        let copied = from.reader(*owner).and_then(|reader| copy(&*reader, &*to.store(*owner)?, progress));
+        report += copied.map_err(|error| {
+            let mut failure = Failure::from(error);
+            failure.message = format!("{}: {failure}", owners::in_words(*owner, &team));
+            failure
+        })?;
+    }
+    Ok((report, Some(people.len() as u64)))
+}
+
+fn without_log(message: String) -> Failure {
+    Failure::new(ErrorCode::StoreDamaged, message)
+        .hint("nothing was copied; restore the log of the source from a backup (people/log in a home) and copy again")
+}
+
+fn other_team() -> Failure {
+    Failure::new(ErrorCode::StoreOtherContent, "the target has other people, keys or shares than the source")
+        .hint("copy into an empty home or database")
 }
 
 fn migrated(database: Option<&str>, json: bool, context: &Context) -> Result<ExitCode, Failure> {
@@ -171,7 +212,7 @@ fn migrated(database: Option<&str>, json: bool, context: &Context) -> Result<Exi
 fn checked(store: Option<&str>, json: bool, context: &Context) -> Result<ExitCode, Failure> {
     let place = store.map_or_else(|| Place::own(context), |text| Place::named(text, context))?;
     let busy = Busy::start("reading the whole store");
-    let health = place.reader()?.check_with(&busy.progress())?;
+    let StoresHealth { health, people } = place.stores()?.check(&busy.progress())?;
     drop(busy);
     let counts = health.counts;
     if json {
@@ -182,16 +223,18 @@ fn checked(store: Option<&str>, json: bool, context: &Context) -> Result<ExitCod
             "records": counts.records,
             "blobs": counts.blobs,
             "notes": counts.notes,
+            "people": people,
             "findings": findings,
         });
         context.output.json(answer.to_string().as_bytes())?;
     } else {
         let mut said = format!(
-            "{} of {}, {} and {} were read.\n",
+            "{} of {}, {} and {}{} were read.\n",
             words::plural(counts.records, "record"),
             words::plural(counts.conversations, "conversation"),
             words::plural(counts.blobs, "blob"),
             words::plural(counts.notes, "note"),
+            owners::of_people(people),
         );
         for finding in &health.findings {
             said.push_str(&format!("{}\n  → {}\n", finding.sentence, finding.advice));

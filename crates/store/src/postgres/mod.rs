@@ -125,6 +125,21 @@ impl PostgresStore {
         self.pool.address()
     }
 
+    /// All owners with conversations, in the order of their numbers.
+    pub fn owners(&self) -> Result<Vec<Owner>, StoreError> {
+        let most = self.pool.patience();
+        let rows = self.pool.run(most, move |link| async move {
+            // Not as the role that sees one owner only.
+            read::alone(&link, &Pool::begin_reading(most), "SELECT DISTINCT owner FROM ctx.conversations", &[]).await
+        })?;
+        let mut owners = Vec::with_capacity(rows.len());
+        for row in &rows {
+            owners.push(Owner(row.try_get::<_, i32>(0)?.cast_unsigned()));
+        }
+        owners.sort_unstable();
+        Ok(owners)
+    }
+
     /// Rows of one statement about this owner, which is `$1`.
     fn rows(&self, sql: impl Into<String>, values: Vec<Argument>) -> Result<Vec<Row>, StoreError> {
         let most = self.pool.patience();

@@ -100,3 +100,16 @@ fn snapshots_are_left_out_because_they_name_numbers() {
     assert_eq!(copy(&from, &to, &Progress::default()).unwrap().notes, 1);
     assert_eq!(to.snapshot("a").unwrap(), None);
 }
+
+#[test]
+fn a_target_that_is_ahead_is_refused_and_keeps_its_notes() {
+    let (from, to) = (MemoryStore::new(), MemoryStore::new());
+    append(&from, vec![step("a", "1", &[])]);
+    append(&to, vec![step("a", "1", &[]), step("a", "2", &[])]);
+    for (store, body) in [(&from, "old"), (&to, "new")] {
+        append(store, vec![Step { notes: vec![note("a", "card", body)], ..Step::default() }]);
+    }
+    let error = copy(&from, &to, &Progress::default()).unwrap_err();
+    assert!(matches!(&error, StoreError::OtherContent { .. }), "{error}");
+    assert_eq!(to.note("a", "card").unwrap().as_deref(), Some(&b"new"[..]));
+}

@@ -4,16 +4,16 @@ use ctx_store::{FindingKind, PostgresAddress, SqliteStore, StoreError};
 
 use super::{Finding, Level};
 use crate::home::Home;
-use crate::open_store;
 use crate::output::busy::Busy;
 use crate::output::words;
+use crate::owners::{self, Stores, StoresHealth};
 
 pub(super) fn check(home: &Home, database: Option<&PostgresAddress>) -> Vec<Finding> {
     let busy = Busy::start("reading the whole store");
-    let health = open_store::reader(home.path(), database).and_then(|reader| reader.check_with(&busy.progress()));
+    let checked = Stores::open(home.path(), database).and_then(|stores| stores.check(&busy.progress()));
     drop(busy);
-    let health = match health {
-        Ok(health) => health,
+    let StoresHealth { health, people } = match checked {
+        Ok(checked) => checked,
         Err(StoreError::Absent { .. }) if SqliteStore::had_commits(home.path()) => {
             let words = "the file is missing, although it contained edits";
             let hint = "Restore the file from a backup; otherwise the next start creates an empty store.";
@@ -24,10 +24,11 @@ pub(super) fn check(home: &Home, database: Option<&PostgresAddress>) -> Vec<Find
     };
     let counts = &health.counts;
     let size = format!(
-        "{} of {} and {} were read, {} on disk",
+        "{} of {} and {}{} were read, {} on disk",
         words::plural(counts.records, "record"),
         words::plural(counts.conversations, "conversation"),
         words::plural(counts.blobs, "blob"),
+        owners::of_people(people),
         words::bytes(health.size.bytes()),
     );
     let size = database.map_or_else(|| size.clone(), |address| format!("{address}: {size}"));
