@@ -55,9 +55,18 @@ pub fn replace(
         manager.restart()?;
         return restarted(old.pid, logged, context);
     }
-    let flags = kept(flags, address, &old, context)?;
     stop::stop(old.pid)?;
-    run::start(flags, context)
+    start_again(flags, address, &old, context)
+}
+
+/// Starts a daemon with the address and upstreams of one that was stopped.
+pub fn start_again(
+    flags: &Flags,
+    address: SocketAddr,
+    old: &Status,
+    context: &Context,
+) -> Result<(SocketAddr, Status), Failure> {
+    run::start(kept(flags, address, old, context)?, context)
 }
 
 /// Waits for a moment without a running request.

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use ctx_api::status::Status;
 use ctx_core::ErrorCode;
 use serde_json::json;
 
 use crate::arguments::JsonArguments;
 use crate::background;
+use crate::client::LocalClient;
 use crate::commands::stop;
+use crate::config::Flags;
 use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
@@ -57,6 +60,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn install(context: &Context) -> Result<ExitCode, Failure> {
     let manager = Manager::of_this_system();
+    manager.reach()?;
     let home = context.home()?;
     home.prepare()?;
     let mut arguments = vec!["up".to_owned(), "--service".to_owned()];
@@ -69,11 +73,18 @@ fn install(context: &Context) -> Result<ExitCode, Failure> {
     let was_active = manager.is_active();
     let old = make_room(was_active, context)?;
     let logged = background::log_length(&home);
-    manager.install(&Definition { program: program_path()?, arguments }, &context.environment)?;
+    let installed = manager.install(&Definition { program: program_path()?, arguments }, &context.environment);
+    if let Err(failure) = installed {
+        if let Some((client, status)) = old.filter(|_| !was_active) {
+            upgrade::start_again(&Flags::default(), client.address(), &status, context)?;
+        }
+        return Err(failure);
+    }
     if was_active {
         manager.restart()?;
     }
-    let (address, _) = upgrade::restarted(old, logged, context)?;
+    let pid = old.map_or(0, |(_, status)| status.pid);
+    let (address, _) = upgrade::restarted(pid, logged, context)?;
     note_variables(context);
     context.output.print(&format!(
         "The daemon runs on {address} as a service of {}: from now on it starts at login.\n  log   {}\n  undo  ctx service \
@@ -84,9 +95,9 @@ fn install(context: &Context) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Stops the daemon that the service replaces; its own is restarted by its manager. Returns the daemon's process, or 0.
-fn make_room(is_service: bool, context: &Context) -> Result<u32, Failure> {
-    let Some((client, status)) = background::answering(&context.home()?) else { return Ok(0) };
+/// Stops the daemon that the service replaces; its own is restarted by its manager. Returns that daemon, if any.
+fn make_room(is_service: bool, context: &Context) -> Result<Option<(LocalClient, Status)>, Failure> {
+    let Some((client, status)) = background::answering(&context.home()?) else { return Ok(None) };
     if !upgrade::falls_idle(&client) {
         return Err(Failure::new(ErrorCode::StillRunning, "the running daemon is busy with a request")
             .hint("run this again when your agents are idle, or run `ctx stop` first; nothing was changed"));
@@ -94,7 +105,7 @@ fn make_room(is_service: bool, context: &Context) -> Result<u32, Failure> {
     if !is_service {
         stop::stop(status.pid)?;
     }
-    Ok(status.pid)
+    Ok(Some((client, status)))
 }
 
 /// A service does not get the variables of this shell.

@@ -41,7 +41,7 @@ impl<'c> ThisHost<'c> {
         let context = self.context;
         if let Some((client, status)) = background::running(context)? {
             let others = status.upstreams.into_iter().map(|upstream| (upstream.name, upstream.url)).collect();
-            return Ok(daemon(client.address(), status.upstream, others, true));
+            return Ok(self.daemon_at(client.address(), status.upstream, others, true));
         }
         let flags = Flags { listen: context.place.listen, ..Flags::default() };
         let settings = Settings::load(&flags, &context.environment, &context.home()?, &self.folder)?;
@@ -54,7 +54,39 @@ impl<'c> ThisHost<'c> {
         }
         let others =
             settings.upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.url.to_string())).collect();
-        Ok(daemon(callable(settings.listen), settings.upstream.url.to_string(), others, self.starts_daemon))
+        Ok(self.daemon_at(callable(settings.listen), settings.upstream.url.to_string(), others, self.starts_daemon))
+    }
+
+    /// `upstreams`: those of providers other than the first.
+    fn daemon_at(
+        &self,
+        address: SocketAddr,
+        upstream: String,
+        mut upstreams: Vec<(String, String)>,
+        is_up: bool,
+    ) -> Daemon {
+        upstreams.push((Provider::DEFAULT.name().to_owned(), upstream.clone()));
+        let (own_address, own_upstream) = self.configured();
+        let mut served = vec!["mcp".to_owned()];
+        if address != own_address {
+            served.extend(["--listen".to_owned(), address.to_string()]);
+        }
+        if upstream.trim_end_matches('/') != own_upstream.trim_end_matches('/') {
+            served.extend(["--upstream".to_owned(), upstream.clone()]);
+        }
+        Daemon { address, upstream, upstreams, is_up, served }
+    }
+
+    /// The address and the upstream of a daemon that is started without flags and variables. An agent's command names
+    /// only what differs from them: the configuration file may change later.
+    fn configured(&self) -> (SocketAddr, String) {
+        let home = self.context.home().ok();
+        let settings =
+            home.and_then(|home| Settings::load(&Flags::default(), &Environment::of(&[]), &home, &self.folder).ok());
+        settings.map_or_else(
+            || (DEFAULT_LISTEN, DEFAULT_UPSTREAM.to_owned()),
+            |settings| (callable(settings.listen), settings.upstream.url.to_string()),
+        )
     }
 
     /// Whether a program with this name is on the PATH.
@@ -108,19 +140,6 @@ impl Host for ThisHost<'_> {
     fn write_journal(&self, path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
         Ok(self.write(path, bytes)?)
     }
-}
-
-/// `upstreams`: those of providers other than the first.
-fn daemon(address: SocketAddr, upstream: String, mut upstreams: Vec<(String, String)>, is_up: bool) -> Daemon {
-    upstreams.push((Provider::DEFAULT.name().to_owned(), upstream.clone()));
-    let mut served = vec!["mcp".to_owned()];
-    if address != DEFAULT_LISTEN {
-        served.extend(["--listen".to_owned(), address.to_string()]);
-    }
-    if upstream.trim_end_matches('/') != DEFAULT_UPSTREAM {
-        served.extend(["--upstream".to_owned(), upstream.clone()]);
-    }
-    Daemon { address, upstream, upstreams, is_up, served }
 }
 
 impl From<Failure> for SetupError {

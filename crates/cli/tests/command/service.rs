@@ -114,7 +114,25 @@ fn without_a_service_manager_nothing_stays_behind() {
     let machine = Machine::new("#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n");
     let ran = machine.run(&["service", "install"]).refused();
     assert!(ran.err.contains("systemd refused: Failed to connect to bus") && ran.err.contains("`ctx up`"), "{ran:?}");
-    assert!(!machine.unit().exists());
+    assert!(!machine.unit().exists() && !machine.place.path(".config").exists());
+}
+
+#[test]
+fn a_running_daemon_survives_a_service_that_cannot_be_installed() {
+    let machine = Machine::new("#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n");
+    finish(machine.place.ctx(&["run", "--listen", &machine.listen, "--", "true"])).ok();
+    let before = machine.pid();
+    machine.run(&["service", "install"]).refused();
+    assert_eq!(machine.pid(), before);
+
+    let refusal =
+        SYSTEMCTL.replace(") kill -0 \"$(main)\" 2>/dev/null || start ;;", ") echo 'Unit is masked' >&2; exit 1 ;;");
+    assert_ne!(refusal, SYSTEMCTL);
+    fs::write(machine.place.path("bin/systemctl"), refusal).expect("written");
+    let ran = machine.run(&["service", "install"]).refused();
+    assert!(ran.err.contains("systemd refused: Unit is masked"), "{ran:?}");
+    assert!(!machine.unit().exists() && machine.pid() != before, "it was started again");
+    assert_eq!(machine.place.notice().expect("a daemon")["listen"], machine.listen.as_str());
 }
 
 #[test]

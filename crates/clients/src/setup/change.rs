@@ -50,7 +50,7 @@ impl Change {
         };
         let mut draft = Draft::of(base.text.as_deref().unwrap_or_default());
         let mut written = Syntax::default();
-        let entries = match wanted {
+        let mut entries = match wanted {
             WantedContent::Whole(_) if !base.stays.is_empty() && !force => return Ok(change),
             WantedContent::Whole(text) => {
                 draft.replace(0..draft.text.len(), text);
@@ -61,6 +61,11 @@ impl Change {
                 set(*syntax, &mut draft, wanted).map_err(|broken| SetupError::unreadable(path, &broken))?
             }
         };
+        // A section of an earlier installation that the user has added to was still created for `ctx`.
+        for entry in &mut entries {
+            let before = known.and_then(|known| known.entries.iter().find(|before| before.path == entry.path));
+            entry.made = entry.made.take().or_else(|| before?.made.clone());
+        }
         let is_ours = !draft.steps.is_empty() && base.text.as_deref() != Some(&draft.text);
         let mut folders = known.map(|kept| kept.folders.clone()).unwrap_or_default();
         folders.extend(
@@ -83,7 +88,7 @@ impl Change {
     pub fn uninstall(path: &Path, journal: &Journal, force: bool) -> Result<Option<Self>, SetupError> {
         let Some(kept) = journal.files.get(path) else { return Ok(None) };
         let before = file::read(path)?;
-        let Base { text, stays } = kept.base(path, before.as_deref())?;
+        let Base { text, stays } = kept.uninstalled(path, before.as_deref(), force)?;
         // With `force`, a file that belongs to `ctx` is removed even if it was changed.
         let goes = force && kept.entries.is_empty() && !stays.is_empty();
         Ok(Some(Self {

@@ -117,19 +117,48 @@ impl Original {
             let stays = vec![path.display().to_string()];
             return Ok(Base { text: Some(current.to_owned()), stays });
         }
-        self.without_entries(path, current)
+        self.without_entries(path, current, &[])
     }
 
-    fn without_entries(&self, path: &Path, current: &str) -> Result<Base, SetupError> {
+    /// The file after an uninstallation. A section named `ctx` that the user has added to stays as a whole, because a
+    /// part of it is not valid for the client; with `force`, it goes as a whole.
+    pub fn uninstalled(&self, path: &Path, current: Option<&str>, force: bool) -> Result<Base, SetupError> {
+        let broken = |broken| SetupError::unreadable(path, &broken);
+        let base = self.base(path, current)?;
+        let (Some(current), Some(text)) = (current, &base.text) else { return Ok(base) };
+        let mut extended: Vec<&[String]> = Vec::new();
+        let sections = self.entries.iter().filter_map(|entry| entry.made.as_deref());
+        for section in sections.filter(|section| section.last().is_some_and(|name| name == "ctx")) {
+            if self.syntax.find(text, section).map_err(broken)?.is_some() {
+                extended.push(section);
+            }
+        }
+        if extended.is_empty() {
+            return Ok(base);
+        }
+        if !force {
+            return self.without_entries(path, current, &extended);
+        }
+        let mut draft = Draft::of(text);
+        for section in extended {
+            self.syntax.remove(&mut draft, section).map_err(broken)?;
+        }
+        Ok(Base { text: Some(draft.text), ..base })
+    }
+
+    /// `kept`: sections that stay.
+    fn without_entries(&self, path: &Path, current: &str, kept: &[&[String]]) -> Result<Base, SetupError> {
         let broken = |broken| SetupError::unreadable(path, &broken);
         let syntax = self.syntax;
         let mut draft = Draft::of(current);
-        let mut stays = Vec::new();
-        for entry in self.entries.iter().rev() {
+        let place = |section: &[String]| format!("{} in {}", section.join("."), path.display());
+        let mut stays: Vec<String> = kept.iter().map(|section| place(section)).collect();
+        let goes = |entry: &&Entry| !kept.iter().any(|section| entry.path.starts_with(section));
+        for entry in self.entries.iter().rev().filter(goes) {
             let Some(there) = syntax.find(&draft.text, &entry.path).map_err(broken)? else { continue };
             match (&entry.before, there.value.as_ref() == Some(&entry.ours)) {
                 (Some(before), _) if there.raw == *before => {}
-                (_, false) => stays.push(format!("{} in {}", entry.path.join("."), path.display())),
+                (_, false) => stays.push(place(&entry.path)),
                 (Some(before), true) => syntax.put_back(&mut draft, &entry.path, before).map_err(broken)?,
                 (None, true) => syntax.remove(&mut draft, &entry.path).map_err(broken)?,
             }

@@ -58,7 +58,7 @@ pub fn put_back(draft: &mut Draft, path: &[String], raw: &str) -> Result<(), Bro
     Ok(())
 }
 
-/// Removes an entry with its line, or an empty table with its header and the blank line above.
+/// Removes an entry with its line, or a table with its header and the blank line above.
 pub fn remove(draft: &mut Draft, path: &[String]) -> Result<(), Broken> {
     let text = draft.text.clone();
     let document = read(&text)?;
@@ -68,7 +68,8 @@ pub fn remove(draft: &mut Draft, path: &[String]) -> Result<(), Broken> {
         let start = line::start_of_line(&text, span.start);
         let above = text.get(..start).unwrap_or_default();
         let blank = ["\r\n", "\n"].into_iter().find(|newline| above.ends_with(&newline.repeat(2)));
-        draft.replace(start - blank.map_or(0, str::len)..line::end_of_line(&text, span.end), "");
+        let end = item.as_table().map_or(span.end, |table| end_of_table(table, &text));
+        draft.replace(start - blank.map_or(0, str::len)..line::end_of_line(&text, end), "");
         return Ok(());
     }
     let parents = path.get(..path.len().saturating_sub(1)).unwrap_or_default();

@@ -13,6 +13,7 @@ pub static MANAGER: Manager = Manager {
     disable: &[&["launchctl", "bootout", "gui/{user}/dev.context-composer.ctx"]],
     forget: &[],
     restart: &["launchctl", "kickstart", "-k", "gui/{user}/dev.context-composer.ctx"],
+    reach: &["launchctl", "print", "gui/{user}"],
     probe: &["launchctl", "print", "gui/{user}/dev.context-composer.ctx"],
     hint: "without a graphical login, run the daemon with `ctx up`; nothing was changed",
 };

@@ -34,6 +34,8 @@ pub struct Manager {
     /// Runs after the definition was removed.
     forget: &'static [&'static [&'static str]],
     restart: &'static [&'static str],
+    /// Succeeds if the manager answers this user.
+    reach: &'static [&'static str],
     /// Succeeds while the service runs.
     probe: &'static [&'static str],
     /// Advice if it refuses.
@@ -63,6 +65,11 @@ impl Manager {
     /// Whether the service runs.
     pub fn is_active(&self) -> bool {
         call(self.probe, Path::new("")).is_ok()
+    }
+
+    /// Fails if the manager does not answer. Changes nothing.
+    pub fn reach(&self) -> Result<(), Failure> {
+        call(self.reach, Path::new("")).map_err(|why| self.refused(&why))
     }
 
     pub fn restart(&self) -> Result<(), Failure> {

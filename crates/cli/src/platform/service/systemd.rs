@@ -13,6 +13,7 @@ pub static MANAGER: Manager = Manager {
     disable: &[&["systemctl", "--user", "disable", "--now", "ctx.service"]],
     forget: &[&["systemctl", "--user", "daemon-reload"]],
     restart: &["systemctl", "--user", "restart", "ctx.service"],
+    reach: &["systemctl", "--user", "show-environment"],
     probe: &["systemctl", "--user", "--quiet", "is-active", "ctx.service"],
     hint: "without a login session of systemd, run the daemon with `ctx up`; nothing was changed",
 };

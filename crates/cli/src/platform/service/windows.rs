@@ -20,6 +20,7 @@ pub static MANAGER: Manager = Manager {
     ],
     forget: &[],
     restart: &["schtasks", "/Run", "/TN", "Context Composer"],
+    reach: &["schtasks", "/Query"],
     probe: &["schtasks", "/Query", "/TN", "Context Composer"],
     hint: "run the daemon with `ctx up`; nothing was changed",
 };

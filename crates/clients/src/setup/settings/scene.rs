@@ -180,8 +180,10 @@ impl<'a> Scene<'a> {
         let title = self.client.title;
         let mut notes = Vec::new();
         if !self.daemon.is_up {
-            let start = if self.has_server { "starts it with `ctx mcp`" } else { "needs `ctx up`" };
-            notes.push(format!("no daemon is running, so {title} cannot reach its provider: {title} {start}"));
+            notes.push(match self.has_server {
+                true => format!("no daemon is running; {title} starts it with `ctx mcp`"),
+                false => format!("no daemon is running, so {title} cannot reach its provider: run `ctx up` first"),
+            });
         }
         notes.extend(self.client.note.map(str::to_owned));
         for name in self.client.variables.iter().filter(|name| self.host.variable(name).is_some()) {
