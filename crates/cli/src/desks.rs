@@ -1,7 +1,7 @@
 //! The conversations of the people who share a daemon: a store and a folder for each, and the log of the team.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ctx_core::hint::Command;
@@ -22,7 +22,7 @@ use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::open_store::OpenStore;
-use crate::owners::{self, LOG, PEOPLE};
+use crate::owners::{self, LOG};
 
 /// The log as this daemon last knew it, for a start while the database is out of reach. It has hashes of keys.
 const SAVED: &str = "people.json";
@@ -48,23 +48,18 @@ impl Desks {
         Ok(folder)
     }
 
-    /// Forgets the files of edited conversations that may be outdated: all that an earlier daemon left, because this one
-    /// has joined the others anew, and from now on those of people whose desks are closed here when they are edited.
+    /// From now on forgets the files of edited conversations of people whose desks are closed here when they are edited.
     /// Then a desk that is opened while the database is away is refused instead of serving without an edit.
     pub fn forget_outdated(&self) {
-        let OpenStore::Database { store, edited, .. } = &self.store else { return };
+        let OpenStore::Database { store, .. } = &self.store else { return };
         let place = self.store.place().display().to_string();
         let (home, environment) = (self.home.path().to_owned(), self.environment.clone());
-        let people = home.join(PEOPLE);
-        if edited.is_none() {
-            forget_all(&people, &environment);
-        }
         store.on_unserved(move |owner, ids| match owner {
-            None => forget_all(&people, &environment),
+            None => edited_cards::forget_people(&home),
             Some(owner) => {
                 let folder = Home::find(Some(&owners::folder(&home, owner)), &environment);
                 let outdated = folder.iter().filter(|folder| !edited_cards::has(folder, &place, ids));
-                outdated.for_each(edited_cards::forget);
+                outdated.for_each(|folder| edited_cards::forget(folder.path()));
             }
         });
     }
@@ -116,13 +111,6 @@ impl Desks {
             (opened, _) => opened?,
         };
         Ok((folder, service))
-    }
-}
-
-/// Forgets the edited conversations of everyone.
-fn forget_all(people: &Path, environment: &Environment) {
-    for entry in fs::read_dir(people).into_iter().flatten().flatten() {
-        Home::find(Some(&entry.path()), environment).iter().for_each(edited_cards::forget);
     }
 }
 

@@ -3,17 +3,22 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ctx_engine::card::Card;
 use ctx_service::Service;
+use ctx_store::KNOWN_FOR;
 use serde::{Deserialize, Serialize};
 
 use crate::home::Home;
+use crate::owners::PEOPLE;
 
 const FILE: &str = "edited.json";
+
+/// While it is there, the files of this home are outdated: the daemon took leave, and the others no longer name it.
+const LEFT: &str = "left";
 
 /// The interval between two looks for another edited conversation.
 const LOOK: Duration = Duration::from_millis(250);
@@ -60,11 +65,40 @@ pub fn keep(home: &Home, store: String, service: &Arc<Service>) {
     }
 }
 
-/// Forgets what an earlier daemon saved: edits may have been made since.
-pub fn forget(home: &Home) {
-    match fs::remove_file(path(home)) {
+/// Whether a daemon may start with the files in this home: every edit since the last beat named it.
+pub fn are_current(home: &Home) -> bool {
+    let saved = fs::metadata(path(home)).and_then(|file| file.modified());
+    let age = saved.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+    !home.path().join(LEFT).exists() && age.is_none_or(|age| age < KNOWN_FOR)
+}
+
+/// Called before the daemon takes leave. False: it cannot be recorded, so the others must go on naming it.
+pub fn note_leave(home: &Home) -> bool {
+    let noted = home.replace(&home.path().join(LEFT), &true);
+    noted.inspect_err(|error| tracing::warn!(%error, "cannot record that the daemon takes leave")).is_ok()
+}
+
+/// The daemon is among the others again, or it could not take leave.
+pub fn note_return(home: &Home) {
+    remove(&home.path().join(LEFT));
+}
+
+/// Forgets what an earlier daemon saved in a folder: edits may have been made since.
+pub fn forget(folder: &Path) {
+    remove(&folder.join(FILE));
+}
+
+/// The same for the folders of all people in a home.
+pub fn forget_people(home: &Path) {
+    for entry in fs::read_dir(home.join(PEOPLE)).into_iter().flatten().flatten() {
+        forget(&entry.path());
+    }
+}
+
+fn remove(path: &Path) {
+    match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            tracing::warn!(%error, "cannot remove an outdated file of edited conversations");
+            tracing::warn!(%error, path = %path.display(), "cannot remove an outdated file");
         }
         _ => {}
     }
@@ -84,10 +118,19 @@ struct Keeper {
 }
 
 impl Keeper {
+    /// The file is as old as the last beat.
+    fn touch(&self) {
+        let touched = fs::File::options().append(true).open(path(&self.home));
+        let _ = touched.and_then(|file| file.set_modified(SystemTime::now()));
+    }
+
     /// Saves the cards if there are others than before. `all`: also if only their activity is newer. False if the
     /// service has ended.
     fn save(&self, all: bool) -> bool {
         let Some(service) = self.service.upgrade() else { return false };
+        if all && service.presence().is_some_and(|presence| presence.away.is_none()) {
+            self.touch();
+        }
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
         if all && !path(&self.home).exists() {
             *saved = (None, None);

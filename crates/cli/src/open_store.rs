@@ -21,6 +21,7 @@ pub enum OpenStore {
         store: Arc<PostgresStore>,
         /// The edited conversations as far as known, if the database was out of reach.
         edited: Option<Vec<Card>>,
+        home: Home,
         /// Keeps other daemons out of the home.
         _lock: Arc<FolderLock>,
     },
@@ -45,14 +46,21 @@ impl OpenStore {
                     true => PostgresStore::join_later_for_several(address, &name),
                     false => PostgresStore::join_later(address, &name),
                 };
-                let (store, edited) = match (joined, edited_cards::read(home, &address.to_string())) {
+                let saved = edited_cards::read(home, &address.to_string()).filter(|_| edited_cards::are_current(home));
+                let (store, edited) = match (joined, saved) {
                     (Err(error @ StoreError::Unavailable { .. }), Some(edited)) => {
                         note(&format!("{error}; starting without it: {}", without_database(edited.len())));
                         (later()?, Some(edited))
                     }
-                    (joined, _) => (joined?, None),
+                    (joined, _) => {
+                        let store = joined?;
+                        edited_cards::forget(home.path());
+                        edited_cards::forget_people(home.path());
+                        edited_cards::note_return(home);
+                        (store, None)
+                    }
                 };
-                Ok(Self::Database { store: Arc::new(store), edited, _lock: lock })
+                Ok(Self::Database { store: Arc::new(store), edited, home: home.clone(), _lock: lock })
             }),
             None => SqliteStore::open(home.path()).map(|store| Self::File(Arc::new(store))),
         };
@@ -109,8 +117,13 @@ impl OpenStore {
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         match self {
             Self::File(store) => store.checkpoint(),
-            Self::Database { store, .. } => {
-                store.replica().iter().for_each(|replica| replica.leave());
+            Self::Database { store, home, .. } => {
+                // In this order: without the note, a start without the database would trust what it knew.
+                if let Some(replica) = store.replica().filter(|_| edited_cards::note_leave(home))
+                    && !replica.leave()
+                {
+                    edited_cards::note_return(home);
+                }
                 Ok(())
             }
         }

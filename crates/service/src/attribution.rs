@@ -255,6 +255,9 @@ impl Parts {
         if let Some(session) = &envelope.session {
             return self.held.may_be_edited(Some(session), agent);
         }
+        if self.held.is_outdated() {
+            return true;
+        }
         let messages = facts(body, 0);
         let beginning = Beginning::of(messages.iter());
         let asks_for_summary = class(&Hints::default(), &envelope, body) == Class::Compaction;

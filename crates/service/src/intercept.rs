@@ -7,12 +7,17 @@ use ctx_clients::Hints;
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 type Whose = (Box<str>, Option<Box<str>>);
 
 #[derive(Debug, Default)]
-pub struct HeldSessions(RwLock<Inside>);
+pub struct HeldSessions {
+    inside: RwLock<Inside>,
+    /// Cut off from the other daemons for so long that any conversation may be edited.
+    is_outdated: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Inside {
@@ -48,7 +53,7 @@ impl HeldSessions {
     /// commit.
     pub fn raise(&self, conversation: &Conversation) {
         if conversation.is_held() {
-            let edited = conversation.is_edited() || self.is_edited(conversation.id());
+            let edited = conversation.is_edited() || self.read().edited.contains(conversation.id());
             self.note(conversation.id(), session_of(conversation), Hold { held: true, edited });
         }
     }
@@ -88,6 +93,15 @@ impl HeldSessions {
         }
     }
 
+    /// Whether memory counts. While it is outdated, every request is held, and may be edited.
+    pub fn set_outdated(&self, is_outdated: bool) {
+        self.is_outdated.store(is_outdated, Ordering::Release);
+    }
+
+    pub fn is_outdated(&self) -> bool {
+        self.is_outdated.load(Ordering::Acquire)
+    }
+
     /// Increases whenever another conversation is held, or is no longer.
     pub fn changes(&self) -> u64 {
         self.read().changes
@@ -101,6 +115,9 @@ impl HeldSessions {
     /// belong to any conversation.
     pub fn holds(&self, hints: &Hints) -> bool {
         let inside = self.read();
+        if self.is_outdated() {
+            return true;
+        }
         if inside.held.is_empty() {
             return false;
         }
@@ -112,6 +129,9 @@ impl HeldSessions {
     /// Whether a request with this session may belong to an edited conversation, or to a fork of one.
     pub fn may_be_edited(&self, session: Option<&str>, agent: Option<&str>) -> bool {
         let inside = self.read();
+        if self.is_outdated() {
+            return true;
+        }
         if inside.edited.is_empty() {
             return false;
         }
@@ -124,7 +144,8 @@ impl HeldSessions {
     pub fn is_edited_session(&self, session: &str, agent: Option<&str>) -> bool {
         let whose = (session.into(), agent.map(Into::into));
         let inside = self.read();
-        inside.sessions.get(&whose).is_some_and(|known| known.iter().any(|id| inside.edited.contains(id)))
+        let is_edited = |known: &HashSet<String>| known.iter().any(|id| inside.edited.contains(id));
+        self.is_outdated() || inside.sessions.get(&whose).is_some_and(is_edited)
     }
 
     /// Whether the requests of a conversation are held.
@@ -134,15 +155,15 @@ impl HeldSessions {
 
     /// Whether a conversation has operations, according to memory.
     pub fn is_edited(&self, id: &str) -> bool {
-        self.read().edited.contains(id)
+        self.is_outdated() || self.read().edited.contains(id)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inside> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.inside.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Inside> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.inside.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -175,6 +196,16 @@ mod tests {
         assert!(held.holds(&hints("new")) && held.holds(&Hints::default()));
         held.put(&card("two"), false);
         assert!(!held.holds(&hints("two")) && !held.holds(&hints("new")));
+    }
+
+    #[test]
+    fn while_memory_is_outdated_any_conversation_may_be_edited() {
+        let held = HeldSessions::default();
+        held.set_outdated(true);
+        assert!(held.holds(&Hints::default()) && held.may_be_edited(Some("any"), None) && held.is_edited("c1"));
+        assert!(held.is_edited_session("any", None) && !held.is_held("c1"));
+        held.set_outdated(false);
+        assert!(!held.holds(&Hints::default()) && !held.may_be_edited(Some("any"), None) && !held.is_edited("c1"));
     }
 
     #[test]

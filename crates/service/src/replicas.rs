@@ -56,8 +56,12 @@ fn follow_edits(service: &Weak<Service>, replica: &dyn Replica, growth: &Sender<
         let taken = news.and_then(|news| {
             service.parts.take_news(&news)?;
             replica.beat()?;
+            service.parts.held.set_outdated(false);
             Ok(news.grown)
         });
+        if taken.is_err() && replica.presence().is_outdated {
+            service.parts.forget_all();
+        }
         drop(service);
         match taken {
             Ok(grown) => {
@@ -113,6 +117,16 @@ impl Parts {
             self.keep_held();
         }
         Ok(())
+    }
+
+    /// Cut off for too long, this daemon knows nothing any more: its edits may have been changed, and others made. Until
+    /// it has read everything again, no request passes that may be edited.
+    fn forget_all(&self) {
+        if !self.held.is_outdated() {
+            tracing::warn!("cut off from the database for too long: requests are refused until it is back");
+            self.held.set_outdated(true);
+        }
+        self.with_directory(|directory| directory.unload_all());
     }
 
     /// A daemon that is killed now and starts while the database is away must know which conversations are edited.
@@ -318,8 +332,8 @@ impl Parts {
 
 fn in_words(Absent { name, silent }: &Absent) -> String {
     format!(
-        "The daemon {name} has not been heard of for {:.0} s. If it still runs, requests that pass through it leave \
-         without this change.",
+        "The daemon {name} has not been heard of for {:.0} s. If it still runs, or starts while the database is away, \
+         requests that pass through it leave without this change.",
         silent.as_secs_f64()
     )
 }

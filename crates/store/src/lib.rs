@@ -44,7 +44,7 @@ pub use model::{
 };
 pub use postgres::{Limits, Migration, PostgresAddress, PostgresStore};
 pub use progress::Progress;
-pub use replica::{Absent, News, Presence, Replica};
+pub use replica::{Absent, KNOWN_FOR, NAMED_FOR, News, Presence, Replica};
 pub use snapshot::Snapshot;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{FolderLock, OpenReport, SCHEMA_VERSION, SqliteReader, SqliteStore};

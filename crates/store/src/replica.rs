@@ -10,6 +10,14 @@ use crate::StoreError;
 /// How long a daemon counts as running after its last beat.
 pub const LEASE: Duration = Duration::from_secs(2);
 
+/// How long a daemon serves what it knows after its last beat, also after a restart; then it counts as knowing nothing.
+/// Commits name it for longer, see [`NAMED_FOR`].
+pub const KNOWN_FOR: Duration = Duration::from_secs(12 * 3_600);
+
+/// How long every commit names a daemon that is silent. It may have been cut off for [`KNOWN_FOR`], and then been
+/// started again for as long.
+pub const NAMED_FOR: Duration = Duration::from_secs(25 * 3_600);
+
 /// A daemon among those that share a store.
 pub trait Replica: Send + Sync {
     /// Waits for an announcement, at most for `most`, and returns everything new since the last beat.
@@ -31,8 +39,8 @@ pub trait Replica: Send + Sync {
     /// All daemons known to the store, and whether it is in reach. Does not ask the store.
     fn presence(&self) -> Presence;
 
-    /// Takes leave, so that no other daemon waits for this one.
-    fn leave(&self);
+    /// Takes leave, so that no other daemon waits for this one or names it. Whether the store knows it.
+    fn leave(&self) -> bool;
 }
 
 /// The changes by other daemons since the last beat.
@@ -64,6 +72,8 @@ pub struct Presence {
     pub away: Option<Duration>,
     /// The time since the last beat. Beyond [`LEASE`], others no longer wait for this daemon.
     pub lease_age: Duration,
+    /// Whether its last beat is so long ago that it knows nothing any more.
+    pub is_outdated: bool,
     /// The calls of the store that did not end in time, since the start.
     pub late_calls: u64,
     /// The other daemons, with the time since their last beat, as of the last poll.

@@ -187,6 +187,39 @@ fn a_daemon_starts_while_the_database_is_away() {
     });
 }
 
+/// Nobody names a daemon that took leave, so edits may have been made since.
+#[test]
+fn a_daemon_that_took_leave_does_not_start_while_the_database_is_away() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let proxy = FaultProxy::to(server.port()).expect("a proxy");
+    let (scene, place) = (Scene::new(), Place::new());
+    place.write("home/ctx.toml", &settings(&database(server, proxy.address().port())));
+    let up = || place.up(&scene.provider.url());
+    let saved = place.home().join("edited.json");
+    let is_refused = || {
+        let ran = place.run(&["up", "--upstream", &scene.provider.url()]).refused();
+        assert!(ran.err.contains("out of reach"), "{ran:?}");
+    };
+
+    let daemon = up();
+    daemon.send(&scene.session);
+    until("it is saved", || saved.exists().then_some(()));
+    daemon.terminate();
+    proxy.set(Fault::Cut);
+    is_refused();
+    proxy.set(Fault::None);
+
+    let daemon = up();
+    until("it is saved again", || saved.exists().then_some(()));
+    proxy.set(Fault::Cut);
+    daemon.terminate();
+    // It could not take leave, so edits name it.
+    drop(up());
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(13 * 3_600);
+    std::fs::File::options().append(true).open(&saved).and_then(|file| file.set_modified(long_ago)).expect("a file");
+    is_refused();
+}
+
 #[test]
 fn an_address_on_the_command_line_has_no_password() {
     let place = Place::new();

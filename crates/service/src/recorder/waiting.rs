@@ -36,8 +36,15 @@ impl HeldRequest {
         HeldRequest { reply: Some(reply), service, wire, session, agent, came: came.clone(), decoded: None }
     }
 
-    /// Releases the request; `None`: unchanged. Only the first call counts.
+    /// Releases the request; `None`: unchanged. Only the first call counts. While memory is outdated, it may lack edits.
     pub fn leaves(&mut self, outgoing: Option<OutgoingRequest>) {
+        match self.service.parts.held.is_outdated() {
+            true => drop(self.withhold(Withheld::Store)),
+            false => self.release(outgoing),
+        }
+    }
+
+    fn release(&mut self, outgoing: Option<OutgoingRequest>) {
         if let Some(reply) = self.reply.take() {
             let source = self.decoded.as_ref().unwrap_or(&self.came).clone();
             reply(Ok(Composition { outgoing, source, wire: self.wire }));
@@ -50,7 +57,7 @@ impl HeldRequest {
             Problem::LostEdits => return self.withhold(Withheld::LostEdits),
             // It contains nothing of any conversation.
             Problem::Unreadable(Unreadable::NoMessages(_)) if !self.has_history() => {
-                self.leaves(None);
+                self.release(None);
                 return false;
             }
             Problem::Store(_) => Withheld::Store,
@@ -76,7 +83,7 @@ impl HeldRequest {
             _ => self.may_be_edited(),
         };
         if !may_be_edited {
-            self.leaves(None);
+            self.release(None);
             return false;
         }
         self.withhold(why)

@@ -48,6 +48,34 @@ fn a_daemon_that_is_cut_off_is_named_and_catches_up() {
     }
 }
 
+/// Commits name a silent daemon only for a time; it refuses requests before that time is over.
+#[test]
+fn a_daemon_that_is_cut_off_for_too_long_knows_nothing_any_more() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.daemon_knowing("two", Duration::from_secs(3)));
+    let (edited, plain, new) = (session(11, "secret"), session(12, "plain"), session(13, "new"));
+    one.say(&edited);
+    one.settle();
+    let id = one.house.ids().remove(0);
+    one.rewrite(&id, "t1#0", "FIRST");
+    assert!(two.say(&edited).says("FIRST"));
+    two.say(&plain);
+    two.settle();
+    assert_eq!(two.say(&plain), Left::Streamed);
+    two.proxy.set(Fault::HalfOpen);
+    until("it knows nothing any more", || two.say(&plain) == Left::Withheld(Withheld::Store));
+    let plain_id = two.house.service.resolve(plain.session_id()).expect("it is known");
+    one.rewrite(&id, "t1#0", "SECOND");
+    one.rewrite(&plain_id, "t1#0", "ELSEWHERE");
+    for session in [&edited, &plain, &new] {
+        assert_eq!(two.say(session), Left::Withheld(Withheld::Store));
+    }
+    two.proxy.set(Fault::None);
+    until("it reads everything", || two.say(&edited).says("SECOND"));
+    assert!(two.say(&plain).says("ELSEWHERE"));
+    assert!(matches!(two.say(&new), Left::AsItCame | Left::Streamed));
+}
+
 #[test]
 fn while_the_database_is_away_requests_go_on_and_edits_are_refused() {
     let Some(stage) = Stage::new() else { return };

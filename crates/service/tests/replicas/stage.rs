@@ -12,7 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use testkit::{Fault, FaultProxy, PostgresServer, Session};
 
-const LIMITS: Limits = Limits { connect: Duration::from_millis(800), call: Duration::from_millis(1500) };
+const LIMITS: Limits = Limits {
+    connect: Duration::from_millis(800),
+    call: Duration::from_millis(1500),
+    known: Duration::from_secs(3_600),
+};
 
 pub struct Daemon {
     pub house: House,
@@ -37,9 +41,18 @@ impl Stage {
     }
 
     pub fn daemon(&self, name: &str) -> Daemon {
+        self.daemon_within(name, LIMITS)
+    }
+
+    /// A daemon that knows nothing any more after so long without a beat.
+    pub fn daemon_knowing(&self, name: &str, known: Duration) -> Daemon {
+        self.daemon_within(name, Limits { known, ..LIMITS })
+    }
+
+    fn daemon_within(&self, name: &str, limits: Limits) -> Daemon {
         let proxy = FaultProxy::to(self.server.port()).expect("a proxy");
         let address = PostgresServer::url_at(proxy.address().port(), &self.database).parse().expect("an address");
-        let store = PostgresStore::open_within(&address, LIMITS).and_then(|store| store.join(name)).expect("a store");
+        let store = PostgresStore::open_within(&address, limits).and_then(|store| store.join(name)).expect("a store");
         let house = House::on(Arc::new(store));
         let recorder = Recorder::start(house.service.clone()).expect("threads");
         Daemon { house, recorder, proxy }

@@ -215,13 +215,12 @@ impl Replica for OwnerReplica {
     }
 
     /// The daemon leaves with the owner that runs it.
-    fn leave(&self) {
-        if self.owner == Owner::SOLE.0.cast_signed() {
-            self.hub.inner.leave();
-        }
+    fn leave(&self) -> bool {
+        let has_left = self.owner == Owner::SOLE.0.cast_signed() && self.hub.inner.leave();
         let mut mail = lock(&self.inbox.state);
         (mail.is_followed, mail.waiting, mail.taken) = (false, None, None);
         self.inbox.changed.notify_all();
+        has_left
     }
 }
 

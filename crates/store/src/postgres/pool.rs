@@ -23,7 +23,7 @@ use super::PostgresAddress;
 use super::append::Writing;
 use super::tls::Tls;
 use super::wall;
-use crate::StoreError;
+use crate::{KNOWN_FOR, StoreError};
 
 /// The number of connections that read. One more writes, and one listens.
 pub const READERS: usize = 4;
@@ -44,11 +44,13 @@ pub struct Limits {
     pub connect: Duration,
     /// For a call.
     pub call: Duration,
+    /// How long a daemon without a beat serves what it knows.
+    pub known: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(2), call: Duration::from_secs(5) }
+        Self { connect: Duration::from_secs(2), call: Duration::from_secs(5), known: KNOWN_FOR }
     }
 }
 

@@ -19,7 +19,7 @@ use tokio_postgres::types::Type;
 use super::pool::{Link, Pool};
 use super::read::alone;
 use super::{schema, text};
-use crate::replica::LEASE;
+use crate::replica::{LEASE, NAMED_FOR};
 use crate::{Absent, News, Presence, Replica, StoreError};
 
 /// The shortest and longest pause before the database is asked again which daemons have seen an edit.
@@ -168,8 +168,8 @@ impl Replica for PostgresReplica {
         self.inner.presence()
     }
 
-    fn leave(&self) {
-        self.inner.leave();
+    fn leave(&self) -> bool {
+        self.inner.leave()
     }
 }
 
@@ -228,14 +228,15 @@ impl Inner {
             name: self.name.clone(),
             away,
             lease_age: silent,
+            is_outdated: silent > self.pool.limits.known,
             late_calls: self.pool.late_calls(),
             others: sight.others.clone(),
         }
     }
 
-    pub(super) fn leave(self: &Arc<Self>) {
+    pub(super) fn leave(self: &Arc<Self>) -> bool {
         if self.has_left.swap(true, Ordering::Relaxed) {
-            return;
+            return false;
         }
         let inner = self.clone();
         let left = self.pool.call(GRACE, async move {
@@ -243,9 +244,10 @@ impl Inner {
             link.client.execute_typed("DELETE FROM ctx.replicas WHERE id = $1", &[(&inner.id, Type::INT8)]).await?;
             Ok(())
         });
-        if let Err(error) = left {
+        left.inspect_err(|error| {
             tracing::debug!(%error, "could not take leave; other daemons wait once until the lease is over");
-        }
+        })
+        .is_ok()
     }
 
     pub(super) fn has_left(&self) -> bool {
@@ -333,9 +335,12 @@ impl Inner {
         let name = text::encode(&self.name);
         alone(&link, &begin, sql, &[(&self.id, Type::INT8), (&name, Type::TEXT), (&polled, Type::TEXT)]).await?;
         if tidies {
-            let old = "DELETE FROM ctx.edits WHERE at < now() - interval '1 hour'; \
-                       DELETE FROM ctx.replicas WHERE beat < now() - interval '1 hour'";
-            link.client.batch_execute(old).await?;
+            let old = format!(
+                "DELETE FROM ctx.edits WHERE at < now() - interval '1 hour'; \
+                 DELETE FROM ctx.replicas WHERE beat < now() - interval '{} seconds'",
+                NAMED_FOR.as_secs()
+            );
+            link.client.batch_execute(&old).await?;
         }
         *self.link.lock().await = Some(link);
         let mut sight = lock(&self.sight);

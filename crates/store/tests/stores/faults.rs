@@ -8,7 +8,11 @@ use crate::common::{Noise, append, at, step};
 use ctx_store::{AppendOutcome, Limits, PostgresStore, Reader, Step, Store, StoreError};
 use testkit::{Fault, FaultProxy, PostgresServer};
 
-const LIMITS: Limits = Limits { connect: Duration::from_millis(800), call: Duration::from_millis(1500) };
+const LIMITS: Limits = Limits {
+    connect: Duration::from_millis(800),
+    call: Duration::from_millis(1500),
+    known: Duration::from_secs(3_600),
+};
 
 /// What a busy machine may add to a deadline.
 const SLACK: Duration = Duration::from_secs(3);

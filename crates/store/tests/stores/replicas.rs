@@ -8,7 +8,11 @@ use crate::common::{append, step};
 use ctx_store::{Limits, Owner, PostgresStore, Replica, Step, Store};
 use testkit::{Fault, FaultProxy, PostgresServer};
 
-const LIMITS: Limits = Limits { connect: Duration::from_millis(800), call: Duration::from_millis(1500) };
+const LIMITS: Limits = Limits {
+    connect: Duration::from_millis(800),
+    call: Duration::from_millis(1500),
+    known: Duration::from_secs(3_600),
+};
 
 /// The time for a poll that has nothing to wait for.
 const SOON: Duration = Duration::from_millis(20);
