@@ -63,9 +63,9 @@ impl Failure {
             Kind::Unread => return ExitCode::SUCCESS,
             Kind::Refused | Kind::Usage if json => {
                 // If this fails too, the exit code remains.
-                let _ = output.print(&format!("{}\n", self.as_json()));
+                let _ = output.print_lines(&format!("{}\n", self.as_json()));
             }
-            Kind::Refused | Kind::Usage => eprint!("{}", self.in_words(&output.for_errors)),
+            Kind::Refused | Kind::Usage => output.print_error(&self.in_words(&output.for_errors)),
         }
         if self.kind == Kind::Usage { ExitCode::from(2) } else { ExitCode::FAILURE }
     }

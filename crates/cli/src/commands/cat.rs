@@ -52,7 +52,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let end = if shown.text.is_empty() || shown.text.ends_with('\n') { "" } else { "\n" };
     let text = format!("{}{end}", shown.text);
     match context.output.is_terminal() {
-        true => context.output.print(&text)?,
+        true => context.output.print_lines(&text)?,
         false => context.output.bytes(text.as_bytes())?,
     }
     if let Some(next) = shown.next_from {

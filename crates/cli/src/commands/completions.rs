@@ -41,10 +41,10 @@ enum Kind {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     if let Some(kind) = arguments.ids {
         // Without a daemon there is nothing to complete; a message would land in the command line.
-        context.output.print(&ids(kind, context).unwrap_or_default())?;
+        context.output.print_lines(&ids(kind, context).unwrap_or_default())?;
     }
     if let Some(shell) = arguments.shell {
-        context.output.print(&script(shell))?;
+        context.output.print_lines(&script(shell))?;
     }
     Ok(ExitCode::SUCCESS)
 }

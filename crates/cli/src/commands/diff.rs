@@ -53,7 +53,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.json(&answer)?;
     } else {
         let most = if arguments.full { usize::MAX } else { MOST };
-        context.output.print(&render(&understood(&answer)?, most, &context.output))?;
+        context.output.print_lines(&render(&understood(&answer)?, most, &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
 }

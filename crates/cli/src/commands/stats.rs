@@ -96,7 +96,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.format.json {
         context.output.json(&answer)?;
     } else if arguments.csv {
-        context.output.print(&csv(&understood(&answer)?))?;
+        context.output.print_lines(&csv(&understood(&answer)?))?;
     } else {
         context.output.print(&render(&understood(&answer)?, &context.output))?;
     }

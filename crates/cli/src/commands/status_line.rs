@@ -38,7 +38,7 @@ pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let line = session.and_then(|session| view(&session, context)).map(|view| render(&told, &view));
     if let Some(line) = line {
         // An error would have no reader here.
-        let _ = context.output.print(&format!("{line}\n"));
+        let _ = context.output.print_lines(&format!("{line}\n"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,6 +24,7 @@ pub struct Output {
     pub for_errors: Paint,
     /// Columns of the terminal; none in a pipe, where nothing is cut.
     pub width: Option<usize>,
+    width_for_errors: Option<usize>,
     is_terminal: bool,
 }
 
@@ -32,11 +33,14 @@ impl Output {
         let (out, err) = (io::stdout(), io::stderr());
         let paint = |is_terminal| paint_for(environment, is_terminal);
         let is_terminal = out.is_terminal();
-        let width = terminal_size::terminal_size_of(&out).map(|(terminal_size::Width(columns), _)| columns.into());
+        let columns = |(terminal_size::Width(columns), _)| usize::from(columns);
+        let width = terminal_size::terminal_size_of(&out).map(columns);
+        let width_for_errors = terminal_size::terminal_size_of(&err).map(columns);
         Self {
             paint: paint(is_terminal),
             for_errors: paint(err.is_terminal()),
             width: width.filter(|_| is_terminal),
+            width_for_errors: width_for_errors.filter(|_| err.is_terminal()),
             is_terminal,
         }
     }
@@ -44,7 +48,13 @@ impl Output {
     /// Without colours or cutting.
     #[cfg(test)]
     pub fn plain() -> Self {
-        Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
+        Self {
+            paint: Paint::plain(),
+            for_errors: Paint::plain(),
+            width: None,
+            width_for_errors: None,
+            is_terminal: false,
+        }
     }
 
     /// A terminal with colours.
@@ -64,9 +74,19 @@ impl Output {
     }
 
     /// Prints text for people. Verbs make foreign text safe where they insert it; this is a second barrier, which lets
-    /// only our own colours through.
+    /// only our own colours through. On a terminal, long lines are wrapped between words.
     pub fn print(&self, text: &str) -> io::Result<()> {
+        write(wrapped(&text::printable(text), self.width).as_bytes())
+    }
+
+    /// The same without wrapping: for content that is copied, such as code.
+    pub fn print_lines(&self, text: &str) -> io::Result<()> {
         write(text::printable(text).as_bytes())
+    }
+
+    /// Prints text for people to stderr.
+    pub fn print_error(&self, text: &str) {
+        eprint!("{}", wrapped(text, self.width_for_errors));
     }
 
     /// Prints JSON unchanged, and ends the line. On a terminal, control characters are replaced by equivalent JSON
@@ -90,6 +110,10 @@ impl Output {
             false => Cow::Borrowed(json),
         }
     }
+}
+
+fn wrapped(text: &str, width: Option<usize>) -> Cow<'_, str> {
+    width.map_or(Cow::Borrowed(text), |width| Cow::Owned(text::wrap_page(text, width)))
 }
 
 fn write(bytes: &[u8]) -> io::Result<()> {

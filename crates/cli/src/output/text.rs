@@ -168,6 +168,34 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// Wraps the lines of a finished page that are wider than this. Continuation lines are indented like their line.
+pub fn wrap_page(page: &str, columns: usize) -> String {
+    let mut wrapped = String::with_capacity(page.len());
+    for line in page.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let hang = if indent * 2 < columns { indent } else { 0 };
+        let mut used = 0;
+        for word in line.split_inclusive(' ') {
+            if used > indent && used + painted_width(word.trim_end_matches([' ', '\n'])) > columns {
+                wrapped.truncate(wrapped.trim_end_matches(' ').len());
+                wrapped.push('\n');
+                wrapped.push_str(&" ".repeat(hang));
+                used = hang;
+            }
+            wrapped.push_str(word);
+            used += painted_width(word.trim_end_matches('\n'));
+        }
+    }
+    wrapped
+}
+
+/// Columns of a printable text: its colours take none.
+fn painted_width(text: &str) -> usize {
+    let mut pieces = text.split('\x1b');
+    let first = pieces.next().map_or(0, width);
+    first + pieces.map(|piece| piece.split_once('m').map_or(0, |(_, shown)| width(shown))).sum::<usize>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,6 +257,15 @@ mod tests {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("one two three", usize::MAX), ["one two three"]);
         assert_eq!(wrap("extraordinary one", 5), ["extraordinary", "one"]);
+    }
+
+    #[test]
+    fn long_lines_of_a_page_are_wrapped_between_words_and_keep_their_indentation() {
+        let page = "one two three\n  \x1b[2mfour five six\x1b[0m  seven\n\nshort\n";
+        assert_eq!(wrap_page(page, 11), "one two\nthree\n  \x1b[2mfour five\n  six\x1b[0m\n  seven\n\nshort\n");
+        assert_eq!(wrap_page(page, 40), page);
+        assert_eq!(wrap_page("see https://localhost/a/long/link now", 12), "see\nhttps://localhost/a/long/link\nnow");
+        assert_eq!(wrap_page("         deep words", 12), "         deep\nwords", "no room beside the indentation");
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn make_all(plans: &[Plan], how: &How, host: &dyn Host, context: &Context) -> Re
     if !json {
         let changes = plans.iter().flat_map(needed);
         let shown: Vec<String> = changes.map(|change| preview::difference(change, &context.output.paint)).collect();
-        context.output.print(&shown.join("\n"))?;
+        context.output.print_lines(&shown.join("\n"))?;
     }
     let does = !how.dry_run && is_needed;
     if does && !how.yes && !confirmed(json)? {

@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     match arguments.what {
         What::Check(arguments) => check::run(arguments, context),
         What::Schema => {
-            context.output.print(&format!("{:#}\n", *SCHEMA))?;
+            context.output.print_lines(&format!("{:#}\n", *SCHEMA))?;
             Ok(ExitCode::SUCCESS)
         }
     }

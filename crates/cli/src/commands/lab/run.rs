@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
             "left_out": gathered.skipped, "remarks": remarks});
         output.json(json.to_string().as_bytes())?;
     } else if arguments.csv {
-        output.print(&report::csv(&lines))?;
+        output.print_lines(&report::csv(&lines))?;
         remarks.iter().for_each(|remark| context.note(remark));
     } else {
         output.print(&render(&groups, arguments.causes, &remarks, output))?;

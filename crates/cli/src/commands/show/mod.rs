@@ -78,7 +78,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             context.output.print("\n")?;
         }
         let most = if arguments.full { usize::MAX } else { arguments.lines };
-        context.output.print(&readable::render(&shown, most, &context.output))?;
+        context.output.print_lines(&readable::render(&shown, most, &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
 }
