@@ -67,11 +67,11 @@ impl Provider {
         }
     }
 
-    /// Whether a credential is the login of a person's subscription, and not an API key.
+    /// Whether a credential, in whatever header, is the login of a person's subscription, and not an API key.
     pub fn is_subscription(self, credential: &str) -> bool {
         match self {
             Provider::ChatGpt | Provider::CodeAssist => true,
-            _ => credential.starts_with("sk-ant-oat"),
+            _ => credential.contains("sk-ant-oat"),
         }
     }
 

@@ -351,5 +351,10 @@ pub(super) const CODES: &[Explanation] = &[
         "Try again in a moment.",
     ),
     control(504, HelperSlow, "the helper model did not answer in time", "Try again, or raise `[helper] timeout`."),
-    control(507, NotStored, "the commit could not be stored; nothing has changed", "Free some disk space, then retry."),
+    control(
+        507,
+        NotStored,
+        "the commit could not be stored: nothing has changed, or the hint says that it may be stored",
+        "Free some disk space, then retry.",
+    ),
 ];

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ctx_api::call;
 use ctx_api::team::{Keys, NewKey};
+use ctx_core::day::day_and_time;
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
@@ -120,7 +121,7 @@ fn render(keys: &Keys, all: bool, now: u64, output: &Output) -> String {
         let state = match (key.revoked_at, key.expires_at) {
             (Some(_), _) => "revoked".to_owned(),
             (None, Some(end)) if end <= now => "expired".to_owned(),
-            (None, Some(end)) => format!("until {}", words::clock(end)),
+            (None, Some(end)) => format!("until {}", day_and_time(end)),
             (None, None) => String::new(),
         };
         let by = key.made_by.as_ref().map(|by| format!("made by {by}"));

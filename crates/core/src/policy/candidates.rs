@@ -73,7 +73,9 @@ impl CachedPlaces {
     pub fn before(&self, place: u64) -> u64 {
         match self {
             CachedPlaces::Everywhere => place,
-            CachedPlaces::At(places) => places.iter().rev().find(|held| held.before <= place).map_or(0, |held| held.tokens),
+            CachedPlaces::At(places) => {
+                places.iter().rev().find(|held| held.before <= place).map_or(0, |held| held.tokens)
+            }
         }
     }
 }

@@ -193,6 +193,12 @@ impl Failure {
                 "This gateway has no credential of its own for this provider. Send your credential as usual, and your \
                  key in the header `x-ctx-key`. Nothing was sent.",
             ),
+            Self::Unpaid(NoCredential::NoKey) => ErrorText::refusal(
+                StatusCode::UNAUTHORIZED,
+                ErrorCode::CredentialNeeded,
+                "This gateway has no key for this upstream and your groups, and passes no credentials of its clients. Ask \
+                 its operator to add one. Nothing was sent.",
+            ),
             Self::NoDesk { why } => ErrorText::refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 ErrorCode::StoreUnavailable,

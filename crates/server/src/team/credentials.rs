@@ -30,7 +30,10 @@ pub struct GatewayKey {
 /// Why a request has no credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoCredential {
+    /// The client sent none.
     Missing,
+    /// The gateway has none for this upstream, and passes no others.
+    NoKey,
     Subscription,
 }
 
@@ -52,10 +55,10 @@ impl UpstreamCredentials {
                 false => Err(NoCredential::Subscription),
             };
         };
-        let key = choose(keys, upstream, groups).ok_or(NoCredential::Missing)?;
-        let (name, before) = provider.key_header().ok_or(NoCredential::Missing)?;
+        let key = choose(keys, upstream, groups).ok_or(NoCredential::NoKey)?;
+        let (name, before) = provider.key_header().ok_or(NoCredential::NoKey)?;
         let value = HeaderValue::from_str(&format!("{before}{}", key.expose_secret()));
-        let mut value = value.map_err(|_| NoCredential::Missing)?;
+        let mut value = value.map_err(|_| NoCredential::NoKey)?;
         value.set_sensitive(true);
         // The client's own credentials stay here.
         let is_credential =
@@ -74,10 +77,8 @@ fn choose<'a>(keys: &'a [GatewayKey], upstream: &str, groups: &BTreeSet<String>)
 }
 
 fn has_subscription(headers: &HeaderMap, provider: Provider) -> bool {
-    headers.iter().filter(|(name, _)| secret::is_secret_header(name)).any(|(_, value)| {
-        let text = value.to_str().unwrap_or_default();
-        provider.is_subscription(text.rsplit(' ').next().unwrap_or_default())
-    })
+    let secrets = headers.iter().filter(|(name, _)| secret::is_secret_header(name));
+    secrets.map(|(_, value)| String::from_utf8_lossy(value.as_bytes())).any(|text| provider.is_subscription(&text))
 }
 
 /// A new map, because removing an entry moves the last one into its place.
@@ -137,6 +138,8 @@ mod tests {
         let pairs = [("x-ctx-key", "ctxk_1"), ("authorization", "Bearer sk-ant-oat01-x")];
         let mut own = UpstreamCredentials::default();
         assert_eq!(given(&own, &pairs, ANTHROPIC, &[]), Err(NoCredential::Subscription));
+        let odd = [("x-ctx-key", "ctxk_1"), ("authorization", "Bearer\tsk-ant-oat01-x")];
+        assert_eq!(given(&own, &odd, ANTHROPIC, &[]), Err(NoCredential::Subscription));
         own.passes_subscriptions = true;
         assert_eq!(given(&own, &pairs, ANTHROPIC, &[]), Ok(vec!["authorization: Bearer sk-ant-oat01-x".into()]));
     }
@@ -159,6 +162,6 @@ mod tests {
         assert_eq!(given(&gateway, &pairs, ANTHROPIC, &["core"]), Ok(vec!["a: 1".into(), "x-api-key: sk-core".into()]));
         let openai = ("openai", Provider::OpenAi);
         assert_eq!(given(&gateway, &pairs, openai, &[]), Ok(vec!["a: 1".into(), "authorization: Bearer sk-o".into()]));
-        assert_eq!(given(&gateway, &pairs, ("gemini", Provider::Gemini), &[]), Err(NoCredential::Missing));
+        assert_eq!(given(&gateway, &pairs, ("gemini", Provider::Gemini), &[]), Err(NoCredential::NoKey));
     }
 }

@@ -25,9 +25,13 @@ impl Parts {
             self.engine.standing(&conversation, &desk, &Now { at: now(), editor: editor.as_deref(), is_cold: false });
         let own = scale(ground.weigh(&ground.lay(Vec::new()), &conversation.newest.envelope));
         let is_ours = |id: CommitId| conversation.history.get(id).is_some_and(|commit| commit.author == AUTHOR);
-        let mut others = conversation.effects(conversation.history.head());
-        others.retain(|(id, _)| !is_ours(id.commit));
-        let without_ours = scale(ground.weigh(&ground.lay(others), &conversation.newest.envelope));
+        let (ours, others): (Vec<_>, Vec<_>) =
+            conversation.effects(conversation.history.head()).into_iter().partition(|(id, _)| is_ours(id.commit));
+        // What else is smaller, such as thinking that the provider would not accept, is nobody's edit.
+        let without_ours = match ours.is_empty() {
+            true => standing.tokens,
+            false => scale(ground.weigh(&ground.lay(others), &conversation.newest.envelope)),
+        };
         let saved = own.saturating_sub(standing.tokens);
         let proposals = conversation.waiting.iter().filter(|waiting| waiting.edit.author == AUTHOR);
         let tokens = standing.tokens.saturating_sub(standing.cleared);

@@ -2,6 +2,7 @@
 
 use crate::frames::show;
 use crate::support::{House, answers};
+use ctx_api::edit::EditRequest;
 use serde_json::{Value, json};
 use testkit::Session;
 
@@ -49,4 +50,17 @@ fn thinking_without_text_has_the_tokens_that_were_counted_and_results_do_not_get
 fn thinking_that_the_provider_does_not_count_has_no_tokens() {
     let (thinking, result) = hidden_thinking(&House::new(), 0);
     assert!(thinking < 300 && (3_500..4_300).contains(&result), "{thinking} {result}");
+}
+
+#[test]
+fn thinking_that_a_persons_edit_drops_is_not_saved_by_the_automatic_editor() {
+    let house = House::new();
+    hidden_thinking(&house, 5_900);
+    let id = house.service.conversations().conversations.remove(0).id;
+    let operations = serde_json::from_value(json!([{"op": "edit", "id": "t1#0", "text": "Fix the parser."}]));
+    let request = EditRequest { operations: operations.expect("operations"), ..EditRequest::default() };
+    house.service.apply(&id, request).expect("a commit");
+    let view = house.service.context(&id).expect("a view");
+    assert!(view.saved > 5_000, "{view:?}");
+    assert_eq!(view.saved_automatically, 0, "{view:?}");
 }

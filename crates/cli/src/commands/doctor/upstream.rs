@@ -22,6 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn check(daemon: Option<&(SocketAddr, Status)>, settings: Option<&Settings>, home: &Home) -> Vec<Finding> {
     let (upstream, reached) = match (daemon, settings) {
+        // A team's daemon passes only requests of people with a key.
+        (Some((_, status)), Some(settings)) if status.me.is_some() => {
+            (status.upstream.clone(), through_a_daemon_of_our_own(settings, home))
+        }
         (Some((address, status)), _) => (status.upstream.clone(), reach_upstream(*address, PATIENCE)),
         (None, Some(settings)) => (settings.upstream.url.to_string(), through_a_daemon_of_our_own(settings, home)),
         // Configuration errors are already reported.
