@@ -20,7 +20,7 @@ use crate::gateway::GatewayUrl;
 
 /// Inspect and edit the context that a coding agent sends to its model.
 #[derive(Parser, Debug)]
-#[command(name = "ctx", version = env!("CTX_VERSION"), propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "ctx", version = env!("CTX_VERSION"), propagate_version = true)]
 #[command(after_help = "`ctx COMMAND --help` explains a command and shows examples.")]
 pub struct Cli {
     #[command(subcommand)]

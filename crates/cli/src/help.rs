@@ -121,7 +121,8 @@ const OTHERS: &str = "More";
 const GLOBAL: [&str; 4] = ["home", "listen", "gateway", "version"];
 
 /// The command with grouped help.
-pub fn grouped(mut command: Command, output: &Output) -> Command {
+pub fn grouped(command: Command, output: &Output) -> Command {
+    let mut command = command.mut_subcommands(|verb| verb.disable_help_subcommand(true));
     // Building propagates the global options to the verbs.
     command.build();
     let command = command.mut_subcommands(without_global).mut_subcommands(in_flowing_text);
@@ -174,6 +175,7 @@ fn flowing(words: &str) -> String {
 fn page(command: &Command, width: usize, output: &Output) -> String {
     let mut page = String::new();
     let mut left: Vec<&Command> = command.get_subcommands().filter(|verb| !verb.is_hide_set()).collect();
+    left.retain(|verb| verb.get_name() != "help");
     for (heading, verbs) in GROUPS {
         let mut lines = String::new();
         for (name, example) in verbs {
@@ -299,7 +301,7 @@ mod tests {
     fn the_help_of_a_command_fits_a_screen_and_ends_with_a_few_examples() {
         let command = grouped(Cli::command().term_width(100), &Output::narrow(100));
         let mut paths: Vec<Vec<String>> = Vec::new();
-        for verb in command.get_subcommands() {
+        for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
             let name = verb.get_name().to_owned();
             let parts = verb.get_subcommands().filter(|_| name != "preview");
             paths.extend(parts.map(|part| vec![name.clone(), part.get_name().to_owned()]));

@@ -31,6 +31,7 @@ impl ConfigError {
         let hint = match error.kind() {
             io::ErrorKind::ReadOnlyFilesystem => "the disk is mounted read-only; choose another folder",
             io::ErrorKind::StorageFull => "the disk is full; free some space",
+            io::ErrorKind::InvalidData => "it is not UTF-8 text",
             _ => "check the path and the owner of the file",
         };
         Self::new(ErrorCode::File, format!("cannot {doing} {}: {error}", path.display())).hint(hint)

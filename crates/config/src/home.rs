@@ -51,12 +51,7 @@ impl Home {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.path).map_err(|error| match error.kind() {
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied | io::ErrorKind::StorageFull => {
-                self.unwritable(&error)
-            }
-            _ => fail("make the folder", error),
-        })?;
+        builder.create(&self.path).map_err(|error| self.unwritable(&error))?;
         self.check_writable()?;
         let mut entries = fs::read_dir(&self.path).map_err(|error| fail("look into", error))?;
         if self.is_default || entries.next().is_none() {

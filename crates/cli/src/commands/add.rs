@@ -19,12 +19,13 @@ use crate::failure::Failure;
   ctx add --text 'Use tabs in this project.' --start
   ctx add --file STYLE.md --start --title 'House style'
   git diff | ctx add --text - --after t2 --title 'My changes'")]
+#[command(group = clap::ArgGroup::new("content").args(["text", "file"]).required(true))]
 pub struct Arguments {
     /// Text; `-` reads stdin
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "file")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     /// Read the text from a file
-    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Role of the message
     #[arg(long, value_name = "ROLE", default_value = "user", value_parser = role())]

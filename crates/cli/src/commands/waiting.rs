@@ -113,7 +113,8 @@ fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCo
 }
 
 fn outcome_line(deferred: &WaitView) -> String {
-    format!("{} is {}: {}\n", text::line(&deferred.id), deferred.state, text::line(&words::grouped(&deferred.summary)))
+    let state = if deferred.state == "made" { "committed" } else { &deferred.state };
+    format!("{} is {state}: {}\n", text::line(&deferred.id), text::line(&words::grouped(&deferred.summary)))
 }
 
 fn remark_lines(remarks: &[String]) -> String {
@@ -165,7 +166,7 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
             ("waiting", when) => moment(when, view.cold_at, now),
             ("made", _) => {
                 let commit = deferred.commit.map(|commit| commit.to_string()).unwrap_or_default();
-                format!("applied as {commit}, {}", words::ago(now, deferred.ended.unwrap_or(now)))
+                format!("committed as {commit}, {}", words::ago(now, deferred.ended.unwrap_or(now)))
             }
             ("failed", _) => {
                 let why = deferred.failure.as_ref().map(|why| why.message.as_str()).unwrap_or_default();
@@ -205,7 +206,7 @@ mod tests {
         .expect("a list");
         insta::assert_snapshot!(render(&view, true, 121_000, &Output::plain()), @r"
         w4  delete t3, 4,120 tokens less  by cli, 2 min ago
-            applied as 0123456789, 1 min ago
+            committed as 0123456789, 1 min ago
         w3  delete t3, 4,120 tokens less  by cli, 2 min ago
             failed 1 min ago: \x1b[2Jt3 is gone.
             Look at `ctx list`.

@@ -80,7 +80,7 @@ fn render(found: &Misses, is_one: bool, now: u64, output: &Output) -> String {
             .push_str(&format!("{}\n", output.paint.faint(&format!("… {} more: --limit N", words::count(found.more)))));
     }
     lines.push_str(&match found.foreseen {
-        0 => "No forecast yet: it needs a response.\n".to_owned(),
+        0 => "No forecast yet: it needs a response to a request with cache breakpoints.\n".to_owned(),
         all => format!(
             "The forecast was right within 5% for {} of {} ({}%).\n",
             words::count(found.came_true),

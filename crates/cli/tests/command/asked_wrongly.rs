@@ -130,3 +130,21 @@ fn every_verb_that_looks_takes_json() {
         }
     }
 }
+
+#[test]
+fn help_is_also_a_command() {
+    let place = Place::new();
+    assert!(place.run(&["help"]).ok().out.contains("ctx COMMAND --help"));
+    assert!(place.run(&["help", "add"]).ok().out.contains("--file"));
+}
+
+#[test]
+fn text_that_is_missing_or_unreadable_is_named() {
+    let place = Place::new();
+    let ran = place.run(&["add", "--start"]);
+    assert!(ran.code == Some(2) && ran.err.contains("--text <TEXT>|--file <FILE>"), "{ran:?}");
+    let config = place.path("work/ctx.toml");
+    std::fs::write(&config, b"\xff\xfe").expect("written");
+    let ran = place.run(&["config", "check", "--config", "ctx.toml"]);
+    assert!(ran.code == Some(1) && ran.out.contains("it is not UTF-8 text"), "{ran:?}");
+}

@@ -113,7 +113,7 @@ fn without_a_home_or_with_one_that_cannot_be_made_nothing_is_changed() {
     let mut command = machine.command(&["--yes"]);
     command.env("CTX_HOME", file.join("home"));
     let ran = finish(command).refused();
-    assert!(ran.err.contains("cannot make the folder"), "{ran:?}");
+    assert!(ran.err.contains("cannot write to the home"), "{ran:?}");
     assert_eq!(machine.text(), "{}");
 }
 

@@ -238,3 +238,13 @@ fn the_daemon_behind_the_scenes_holds_no_credentials_and_its_log_is_private() {
     let said = until("it has said something", || fs::read_to_string(&log).ok().filter(|text| text.contains("is up")));
     assert!(!said.contains(token.trim()), "{said}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_runs_without_a_home_that_cannot_be_made() {
+    let place = Place::new();
+    let mut command = place.ctx(&["run", "--", "echo", "hi"]);
+    command.env("CTX_HOME", "/proc/ctx");
+    let ran = finish(command).ok();
+    assert!(ran.out.contains("hi") && ran.err.contains("THE AGENT RUNS WITHOUT CTX"), "{ran:?}");
+}

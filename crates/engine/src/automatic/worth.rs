@@ -92,7 +92,7 @@ fn words(percent: u64, worth: &Worth, pays_off_after: u64) -> String {
         turns => format!("costs {} once, pays off after {} turns", count(worth.reread), count(turns)),
     };
     format!(
-        "{percent} % of this context is stale or superseded: removing it saves {} tokens per turn, {price}.",
+        "{percent}% of this context is stale or superseded: removing it saves {} tokens per turn, {price}.",
         count(worth.removed)
     )
 }
@@ -106,7 +106,7 @@ mod tests {
         let worth = Worth { removed: 38_000, reread: 21_000, ..Worth::default() };
         assert_eq!(
             words(46, &worth, 5),
-            "46 % of this context is stale or superseded: removing it saves 38,000 tokens per turn, costs 21,000 once, pays off after 5 turns."
+            "46% of this context is stale or superseded: removing it saves 38,000 tokens per turn, costs 21,000 once, pays off after 5 turns."
         );
         assert!(words(46, &worth, 0).ends_with("costs nothing now."));
         assert!(words(46, &worth, 1).ends_with("pays off after 1 turn."));

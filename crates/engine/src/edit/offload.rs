@@ -208,7 +208,10 @@ fn file_name(id: &str, title: &str, text: &str) -> String {
     }
     let hash = Hash::of(text.as_bytes()).to_string();
     let id: String = id.chars().map(plain).collect();
-    let name = format!("{id}-{}-{}", slug.trim_matches('-'), hash.get(..12).unwrap_or_default());
+    // The title of a block begins with its id.
+    let slug = slug.trim_matches('-');
+    let slug = slug.strip_prefix(&format!("{id}-")).unwrap_or(slug);
+    let name = format!("{id}-{slug}-{}", hash.get(..12).unwrap_or_default());
     format!("{}.md", name.replace("--", "-"))
 }
 
@@ -220,5 +223,7 @@ mod tests {
     fn names_say_what_it_is() {
         let name = file_name("t3/5..9", "Read src/main.rs!", "text");
         assert!(name.starts_with("t3-5-9-read-src-main-rs-") && name.ends_with(".md"), "{name}");
+        let name = file_name("t1#2.0", "t1#2.0 of Since Tuesday", "text");
+        assert!(name.starts_with("t1-2-0-of-since-tuesday-"), "{name}");
     }
 }

@@ -95,7 +95,7 @@ impl Parts {
             State::Made(commit) => {
                 return Err(Refusal::new(
                     ErrorCode::NotWaiting,
-                    format!("`{id}` is no longer deferred: it was applied as {commit}."),
+                    format!("`{id}` is no longer deferred: it was committed as {commit}."),
                     hint![Command::Revert.with(commit.to_string()), " reverts it."],
                 ));
             }

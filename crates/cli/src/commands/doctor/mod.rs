@@ -62,7 +62,9 @@ impl Finding {
     }
 
     fn wrong(about: &'static str, failure: Failure) -> Self {
-        Self { about, level: Level::Wrong, message: failure.message, hint: failure.hint }
+        // This is what the user has just run.
+        let hint = failure.hint.filter(|hint| !hint.contains("`ctx doctor`"));
+        Self { about, level: Level::Wrong, message: failure.message, hint }
     }
 }
 

@@ -85,7 +85,7 @@ impl SettingsFile {
             ErrorCode::OtherBaseUrl,
             format!("{what}; nothing was changed"),
             "make the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in \
-             ctx.toml) and run this again; --force installs anyway",
+             ctx.toml) and run this again; `ctx install claude-code --force` installs anyway",
         ))
     }
 
