@@ -94,8 +94,19 @@ impl Conversation {
         at_hand: &AtHand<'a>,
         effects: Vec<(EffectId, &'a Effect)>,
     ) -> Option<WrittenRequest<'a>> {
+        self.composed(at_hand, effects, false)
+    }
+
+    /// The same; `unchanged`: also if it leaves unchanged.
+    pub fn composed<'a>(
+        &self,
+        at_hand: &AtHand<'a>,
+        effects: Vec<(EffectId, &'a Effect)>,
+        unchanged: bool,
+    ) -> Option<WrittenRequest<'a>> {
         let paused = self.paused_head(at_hand.messages.iter().copied());
-        if !self.reasoning.strayed && paused.is_none() && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+        let is_sent = || effects.iter().any(|(_, effect)| effect.is_sent());
+        if !unchanged && !self.reasoning.strayed && paused.is_none() && !is_sent() {
             return None;
         }
         let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
@@ -111,7 +122,7 @@ impl Conversation {
         if at_hand.under.is_some() && then.is_none() {
             self.composing.continuity.touches.set(Some(touches));
         }
-        if !touches && !self.reasoning.strayed {
+        if !unchanged && !touches && !self.reasoning.strayed {
             return None;
         }
         let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
@@ -145,7 +156,8 @@ impl Conversation {
         // Every test that sends a composed request checks that continuing changes nothing.
         debug_assert_eq!(composed, self.wire().compose(&Input { under: None, ..input }, view()));
         // Only thinking from under operations that are gone has to be dropped.
-        (touches || composed.thinking_dropped > 0).then_some(WrittenRequest { composed, ground, view: laid, effects })
+        let is_changed = touches || composed.thinking_dropped > 0;
+        (unchanged || is_changed).then_some(WrittenRequest { composed, ground, view: laid, effects })
     }
 
     /// Where the provider's cache was written and certainly still valid: a breakpoint elsewhere may find nothing.

@@ -203,6 +203,11 @@ impl Engine {
         let is_new = |repair: &&RepairView| !was.repairs.contains(repair) && repair.rule != "A65";
         preview.repairs = is.repairs.iter().filter(is_new).cloned().collect();
         let changes = !Overview::is_same(&old, &new);
+        if !changes && preview.repairs.len() > 1 {
+            // The first one is given as the reason: one that the client's own request needs says nothing of the edit.
+            let own = self.own_repairs(conversation);
+            preview.repairs.sort_by_key(|repair| own.contains(repair));
+        }
         let mut applied = EditResult {
             conversation: conversation.id().to_owned(),
             commit: None,

@@ -9,6 +9,7 @@ use ctx_core::hint::Command;
 use ctx_core::message::Kind;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
+use ctx_engine::compose::repaired::sentence;
 use ctx_engine::edit::heal::{Illness, RefusedContent, answer_of, id_of, ours};
 
 impl Parts {
@@ -51,7 +52,21 @@ impl Parts {
             None if conversation.is_edited() && matches!(newest.status, 400 | 422) => {
                 return Err(ours(&conversation, &error.message));
             }
-            None => return Err(healthy("the provider's refusal names no message")),
+            None => {
+                let unnamed = healthy("the provider's refusal names no message");
+                let own = self.engine.own_repairs(&conversation);
+                return Err(match own.first().filter(|_| matches!(newest.status, 400 | 422)) {
+                    Some(repair) => Refusal {
+                        hint: hint![
+                            "Any edit, such as ",
+                            Command::DropResults.with("ID"),
+                            format!(", sends the request repaired ({}).", sentence(repair))
+                        ],
+                        ..unnamed
+                    },
+                    None => unnamed,
+                });
+            }
         };
         let (id, kind) =
             id_of(&conversation, message, block).ok_or_else(|| healthy("the message that it names is gone"))?;

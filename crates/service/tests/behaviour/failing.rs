@@ -1,11 +1,15 @@
 //! A store that refuses for a while: nothing panics, and the next request teaches what was lost.
 
 use crate::support::stores::FailingStore;
-use crate::support::{House, LONG};
+use crate::support::{House, LONG, answers, hints};
+use ctx_api::edit::EditRequest;
 use ctx_core::ErrorCode;
 use ctx_engine::Problem;
+use ctx_engine::attribution::SeenRequest;
+use ctx_wire::rope::Arriving;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use serde_json::json;
 use std::sync::Arc;
 use testkit::Session;
 
@@ -144,4 +148,52 @@ fn a_lost_conversation_inherits_from_its_fork() {
     for _ in 0..60 {
         one_good_request_makes_it_whole(&moods);
     }
+}
+
+/// A conversation whose client sends one result twice, with a question behind it. The provider refuses it.
+fn doubled(house: &House) -> String {
+    let result = json!({"functionResponse": {"id": "call_1", "name": "read", "response": {"output": "a file"}}});
+    let contents = [
+        json!({"role": "user", "parts": [{"text": "read it"}]}),
+        json!({"role": "model", "parts": [{"functionCall": {"id": "call_1", "name": "read", "args": {}}}]}),
+        json!({"role": "user", "parts": [result, result]}),
+        json!({"role": "model", "parts": [{"text": "done"}]}),
+        json!({"role": "user", "parts": [{"text": "and now?"}]}),
+    ];
+    let system = json!({"parts": [{"text": "You are a coding agent."}]});
+    let tools = json!([{"functionDeclarations": [{"name": "read", "description": "Reads a file."}]}]);
+    let headers = Session::new(3).headers();
+    let ask = |count: usize| {
+        let mut arriving = Arriving::alone();
+        let body = json!({"systemInstruction": system, "tools": tools, "contents": contents[..count]});
+        arriving.push(body.to_string().as_bytes());
+        let (hints, pieces) = (hints(&headers), arriving.finish());
+        let wire = ctx_wire::wire(ctx_wire::WireId::Gemini);
+        let seen = SeenRequest { wire, hints, pieces, at: house.now(), counting: false };
+        house.service.observe(seen).expect("readable").expect("belongs to a conversation")
+    };
+    house.reply(&ask(1), "I look.");
+    let ticket = ask(5);
+    house.answer(&ticket, answers::refusal(400, "each call needs one result"));
+    house.service.settle(LONG);
+    ticket.conversation.clone()
+}
+
+#[test]
+fn an_edit_without_effect_is_not_explained_by_what_the_client_did_elsewhere() {
+    let house = House::new();
+    let id = doubled(&house);
+    let operations = vec![serde_json::from_value(json!({"op": "delete", "ids": ["t2"]})).expect("an operation")];
+    let refusal = house.service.apply(&id, EditRequest { operations, ..EditRequest::default() });
+    let message = refusal.expect_err("the newest message stays").message;
+    assert!(message.contains("the newest message stays"), "{message}");
+}
+
+#[test]
+fn what_the_client_does_wrong_itself_heals_with_any_edit() {
+    let house = House::new();
+    let id = doubled(&house);
+    let refusal = house.service.heal(&id, EditRequest::default()).expect_err("it names no message");
+    assert_eq!(refusal.code, ErrorCode::Healthy);
+    assert!(refusal.hint.to_string().contains("another one has its id"), "{}", refusal.hint);
 }
