@@ -24,7 +24,8 @@ fn goes_through_ctx(stage: &Providers, agent: &Agent<'_>, settings: &Path, own: 
     let installed = stage.ctx(&["install", agent.name, "--mcp", "--yes"]);
     assert!(installed.status.success(), "{}", said(&installed));
     let ran = stage.alone(arguments);
-    assert!(ran.status.success() && said(&ran).contains("pelican_word"), "{}", said(&ran));
+    // The end of the tool's result, as the provider saw it.
+    assert!(ran.status.success() && said(&ran).contains("done: "), "{}", said(&ran));
     assert!(stage.client().starts_with(agent.client), "{}", stage.client());
     stage.assert_taken();
     let received = stage.received();
@@ -63,7 +64,7 @@ fn opencode_comes_by_its_settings_alone() {
 #[test]
 fn gemini_cli_comes_by_its_settings_alone() {
     let Some(stage) = Providers::with("CTX_TEST_GEMINI", &["gemini"]) else { return };
-    let own = "{\n  // my own words\n  \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}},\n  \"privacy\": {\"usageStatisticsEnabled\": false},\n  \"general\": {\"disableAutoUpdate\": true}\n}\n";
+    let own = "{\n  // my own words\n  \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}},\n  \"privacy\": {\"usageStatisticsEnabled\": false},\n  \"general\": {\"enableAutoUpdate\": false}\n}\n";
     let settings = stage.path("home/.gemini/settings.json");
     let arguments = ["--yolo", "-p", "look [[tool echo pelican_word]]"];
     let agent = Agent { name: "gemini-cli", client: "GeminiCLI", tools: "\"mcp_ctx_ctx_list\"" };
@@ -73,7 +74,8 @@ fn gemini_cli_comes_by_its_settings_alone() {
 #[test]
 fn qwen_code_comes_by_its_settings_alone() {
     let Some(stage) = Providers::with("CTX_TEST_QWEN", &["openai"]) else { return };
-    let own = "{\n  // my own words\n  \"privacy\": {\"usageStatisticsEnabled\": false},\n  \"general\": {\"disableAutoUpdate\": true},\n  \"memory\": {\"enableManagedAutoMemory\": false}\n}\n";
+    // As the client itself would write it.
+    let own = "{\n  // my own words\n  \"privacy\": {\"usageStatisticsEnabled\": false},\n  \"general\": {\"disableAutoUpdate\": true},\n  \"memory\": {\"enableManagedAutoMemory\": false},\n  \"$version\": 4\n}\n";
     let settings = stage.path("home/.qwen/settings.json");
     let arguments = ["--auth-type", "openai", "-m", "gpt-5.5", "--yolo", "-p", "look [[chain echo pelican_word]]"];
     // Its model searches for tools in this list.
