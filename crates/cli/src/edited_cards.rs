@@ -44,8 +44,10 @@ pub fn read(home: &Home, store: &str) -> Option<Vec<Card>> {
 
 /// Saves the cards now, before an edit is acknowledged, and whenever they change, until the service ends.
 pub fn keep(home: &Home, store: String, service: &Arc<Service>) {
-    let keeper =
-        Arc::new(Keeper { home: home.clone(), store, service: Arc::downgrade(service), saved: Mutex::default() });
+    // A daemon that starts without the database goes on with the time of the beat before.
+    let beat = fs::metadata(path(home)).and_then(|file| file.modified()).unwrap_or_else(|_| SystemTime::now());
+    let saved = Mutex::new(SavedCards { beat, changes: None, content: None });
+    let keeper = Arc::new(Keeper { home: home.clone(), store, service: Arc::downgrade(service), saved });
     keeper.save(true);
     let confirming = keeper.clone();
     service.before_confirming(move || {
@@ -69,7 +71,7 @@ pub fn keep(home: &Home, store: String, service: &Arc<Service>) {
 pub fn are_current(home: &Home) -> bool {
     let saved = fs::metadata(path(home)).and_then(|file| file.modified());
     let age = saved.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
-    !home.path().join(LEFT).exists() && age.is_none_or(|age| age < KNOWN_FOR)
+    !home.path().join(LEFT).exists() && age.is_some_and(|age| age < KNOWN_FOR)
 }
 
 /// Called before the daemon takes leave. False: it cannot be recorded, so the others must go on naming it.
@@ -113,40 +115,55 @@ struct Keeper {
     home: Home,
     store: String,
     service: Weak<Service>,
-    /// The changes that the file contains, and the file.
-    saved: Mutex<(Option<u64>, Option<Content>)>,
+    saved: Mutex<SavedCards>,
+}
+
+struct SavedCards {
+    /// The time of the last beat, which the file has as its own.
+    beat: SystemTime,
+    /// The changes that the file contains.
+    changes: Option<u64>,
+    content: Option<Content>,
 }
 
 impl Keeper {
-    /// The file is as old as the last beat.
-    fn touch(&self) {
-        let touched = fs::File::options().append(true).open(path(&self.home));
-        let _ = touched.and_then(|file| file.set_modified(SystemTime::now()));
+    /// Makes the file as old as the last beat: what is saved while the database is away makes it no newer.
+    fn date(&self, beat: SystemTime) {
+        let dated = fs::File::options().append(true).open(path(&self.home)).and_then(|file| file.set_modified(beat));
+        if let Err(error) = dated {
+            tracing::warn!(%error, "could not date the file of edited conversations");
+        }
     }
 
     /// Saves the cards if there are others than before. `all`: also if only their activity is newer. False if the
     /// service has ended.
     fn save(&self, all: bool) -> bool {
         let Some(service) = self.service.upgrade() else { return false };
-        if all && service.presence().is_some_and(|presence| presence.away.is_none()) {
-            self.touch();
-        }
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        if all && !path(&self.home).exists() {
-            *saved = (None, None);
+        if service.presence().is_some_and(|presence| presence.away.is_none()) {
+            saved.beat = SystemTime::now();
+        }
+        if all {
+            match path(&self.home).exists() {
+                true => self.date(saved.beat),
+                false => (saved.changes, saved.content) = (None, None),
+            }
         }
         // Read first: a change meanwhile is saved with the next call.
         let changes = service.edited_changes();
-        if !all && saved.0 == Some(changes) {
+        if !all && saved.changes == Some(changes) {
             return true;
         }
         let content = Content { store: self.store.clone(), edited: service.edited_cards() };
-        if saved.1.as_ref() == Some(&content) {
-            saved.0 = Some(changes);
+        if saved.content.as_ref() == Some(&content) {
+            saved.changes = Some(changes);
             return true;
         }
         match self.home.replace(&path(&self.home), &content) {
-            Ok(()) => *saved = (Some(changes), Some(content)),
+            Ok(()) => {
+                self.date(saved.beat);
+                (saved.changes, saved.content) = (Some(changes), Some(content));
+            }
             Err(error) => tracing::warn!(%error, "could not save which conversations are edited"),
         }
         true

@@ -213,10 +213,19 @@ fn a_daemon_that_took_leave_does_not_start_while_the_database_is_away() {
     until("it is saved again", || saved.exists().then_some(()));
     proxy.set(Fault::Cut);
     daemon.terminate();
-    // It could not take leave, so edits name it.
-    drop(up());
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(13 * 3_600);
-    std::fs::File::options().append(true).open(&saved).and_then(|file| file.set_modified(long_ago)).expect("a file");
+    // It could not take leave, so edits name it; but its last beat becomes no newer.
+    let hours_ago = |hours: u64| {
+        let at = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3_600);
+        std::fs::File::options().append(true).open(&saved).and_then(|file| file.set_modified(at)).expect("a file");
+    };
+    let age = || std::fs::metadata(&saved).and_then(|file| file.modified()).expect("a time").elapsed().expect("past");
+    hours_ago(11);
+    let again = up();
+    again.send(&scene.session);
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    assert!(age() > std::time::Duration::from_secs(10 * 3_600), "{:?}", age());
+    drop(again);
+    hours_ago(13);
     is_refused();
 }
 
