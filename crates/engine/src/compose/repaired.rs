@@ -62,10 +62,9 @@ impl Engine {
     /// The repairs that the client's own newest request needs: it breaks rules without any edit.
     pub fn own_repairs(&self, conversation: &Conversation) -> Vec<RepairView> {
         let repairs = self.with_newest(conversation, |at_hand| {
-            let composed = conversation.composed(at_hand, Vec::new(), true)?.composed;
-            Some(composed.repairs.iter().map(repair_view).collect())
+            conversation.compose_own(at_hand).repairs.iter().map(repair_view).collect()
         });
-        repairs.ok().flatten().unwrap_or_default()
+        repairs.unwrap_or_default()
     }
 
     /// Reports how composing changes the newest request; `None` if it is not completely stored.

@@ -42,17 +42,38 @@ pub struct Stops {
 /// Receives the leaving form of a held request as soon as it is known; `None`: unchanged.
 pub type Ready<'r> = &'r mut dyn FnMut(Option<OutgoingRequest>);
 
-pub struct WrittenRequest<'a> {
-    pub composed: ComposedRequest,
+/// The content of a request to send: the client's messages under some effects.
+struct Draft<'a> {
     ground: Ground<'a>,
+    effects: Vec<(EffectId, &'a Effect)>,
     /// Computed on demand: a request that continues another one does not need it.
     view: OnceCell<View<'a>>,
-    effects: Vec<(EffectId, &'a Effect)>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(at_hand: &AtHand<'a>, effects: Vec<(EffectId, &'a Effect)>) -> Draft<'a> {
+        let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
+        Draft { ground, effects, view: OnceCell::new() }
+    }
+
+    fn view(&self) -> &View<'a> {
+        self.view.get_or_init(|| self.ground.lay(self.effects.clone()))
+    }
+
+    /// `paused`: the view that a paused answer belongs to, if the request continues one.
+    fn is_touched(&self, paused: Option<&View<'_>>) -> bool {
+        !self.view().is_untouched() || paused.is_some_and(|paused| paused.tools != self.view().tools)
+    }
+}
+
+pub struct WrittenRequest<'a> {
+    pub composed: ComposedRequest,
+    draft: Draft<'a>,
 }
 
 impl<'a> WrittenRequest<'a> {
     pub fn laid(self) -> (ComposedRequest, Ground<'a>, View<'a>) {
-        let WrittenRequest { composed, ground, view, effects } = self;
+        let WrittenRequest { composed, draft: Draft { ground, effects, view } } = self;
         let view = view.into_inner().unwrap_or_else(|| ground.lay(effects));
         (composed, ground, view)
     }
@@ -94,37 +115,39 @@ impl Conversation {
         at_hand: &AtHand<'a>,
         effects: Vec<(EffectId, &'a Effect)>,
     ) -> Option<WrittenRequest<'a>> {
-        self.composed(at_hand, effects, false)
-    }
-
-    /// The same; `unchanged`: also if it leaves unchanged.
-    pub fn composed<'a>(
-        &self,
-        at_hand: &AtHand<'a>,
-        effects: Vec<(EffectId, &'a Effect)>,
-        unchanged: bool,
-    ) -> Option<WrittenRequest<'a>> {
         let paused = self.paused_head(at_hand.messages.iter().copied());
         let is_sent = || effects.iter().any(|(_, effect)| effect.is_sent());
-        if !unchanged && !self.reasoning.strayed && paused.is_none() && !is_sent() {
+        if !self.reasoning.strayed && paused.is_none() && !is_sent() {
             return None;
         }
-        let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
-        let laid = OnceCell::new();
-        let view = || laid.get_or_init(|| ground.lay(effects.clone()));
-        let then = paused.map(|head| ground.lay(self.effects(head)));
-        let has_other_tools = || then.as_ref().is_some_and(|then| then.tools != view().tools);
-        let known = self.composing.continuity.touches.get().filter(|_| at_hand.under.is_some() && then.is_none());
-        let is_touched = || !view().is_untouched() || has_other_tools();
-        let touches = known.unwrap_or_else(is_touched);
+        let draft = Draft::new(at_hand, effects);
+        let paused = paused.map(|head| draft.ground.lay(self.effects(head)));
+        let goes_on = at_hand.under.is_some() && paused.is_none();
+        let known = self.composing.continuity.touches.get().filter(|_| goes_on);
+        let touches = known.unwrap_or_else(|| draft.is_touched(paused.as_ref()));
         // Every test that sends a composed request checks what is known of the ones before.
-        debug_assert_eq!(touches, is_touched());
-        if at_hand.under.is_some() && then.is_none() {
+        debug_assert_eq!(touches, draft.is_touched(paused.as_ref()));
+        if goes_on {
             self.composing.continuity.touches.set(Some(touches));
         }
-        if !unchanged && !touches && !self.reasoning.strayed {
+        if !touches && !self.reasoning.strayed {
             return None;
         }
+        let written = self.write(at_hand, draft, paused.as_ref());
+        // Only thinking from under operations that are gone has to be dropped.
+        (touches || written.composed.thinking_dropped > 0).then_some(written)
+    }
+
+    /// Composes the client's own request, even if it leaves unchanged.
+    pub fn compose_own(&self, at_hand: &AtHand<'_>) -> ComposedRequest {
+        let draft = Draft::new(at_hand, Vec::new());
+        let paused = self.paused_head(at_hand.messages.iter().copied());
+        let paused = paused.map(|head| draft.ground.lay(self.effects(head)));
+        self.write(at_hand, draft, paused.as_ref()).composed
+    }
+
+    fn write<'a>(&self, at_hand: &AtHand<'a>, draft: Draft<'a>, paused: Option<&View<'_>>) -> WrittenRequest<'a> {
+        let view = || draft.view();
         let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
         let own = OwnPrefixes::new(&at_hand.messages, &prefixes);
         let written = OnceCell::new();
@@ -135,7 +158,7 @@ impl Conversation {
             messages: &at_hand.messages,
             digests: &at_hand.digests,
             around: at_hand.envelope.digest,
-            paused: then.as_ref(),
+            paused,
             bound: &|signature| match self.reasoning.bound.get(signature) {
                 Some(prefix) => Some(*prefix),
                 None => own.of(signature).filter(|_| self.reasoning.is_own(signature)),
@@ -155,9 +178,7 @@ impl Conversation {
         });
         // Every test that sends a composed request checks that continuing changes nothing.
         debug_assert_eq!(composed, self.wire().compose(&Input { under: None, ..input }, view()));
-        // Only thinking from under operations that are gone has to be dropped.
-        let is_changed = touches || composed.thinking_dropped > 0;
-        (unchanged || is_changed).then_some(WrittenRequest { composed, ground, view: laid, effects })
+        WrittenRequest { composed, draft }
     }
 
     /// Where the provider's cache was written and certainly still valid: a breakpoint elsewhere may find nothing.

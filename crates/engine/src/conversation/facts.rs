@@ -26,7 +26,7 @@ pub type StoredMessage<'a> = (WireId, &'a SlotVersion);
 
 /// The body of a snapshot.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SnapshotBody {
     format: u32,
     /// Another version of the program may read messages differently.
     program: String,
@@ -48,7 +48,7 @@ impl Facts {
         snapshot: Option<&Snapshot>,
         store: &dyn Reader,
     ) -> Result<Facts, StoreError> {
-        let mut facts = Facts { known: snapshot.and_then(kept).unwrap_or_default(), read: HashMap::new() };
+        let mut facts = Facts { known: snapshot.and_then(facts_in).unwrap_or_default(), read: HashMap::new() };
         let mut seen = HashSet::new();
         let mut missing: Vec<(Key, StoredMessage<'_>)> =
             messages.iter().map(|message| (digest(*message), *message)).collect();
@@ -80,8 +80,8 @@ impl Facts {
         let mut seen = HashSet::new();
         let keys = messages.iter().map(|message| digest(*message)).filter(|key| seen.insert(*key));
         let facts = keys.filter_map(|key| Some((key, self.known.get(&key)?.clone()))).collect();
-        let kept = Kept { format: FORMAT, program: env!("CARGO_PKG_VERSION").to_owned(), facts };
-        Some(Snapshot { version, body: serde_json::to_vec(&kept).ok()? })
+        let body = SnapshotBody { format: FORMAT, program: env!("CARGO_PKG_VERSION").to_owned(), facts };
+        Some(Snapshot { version, body: serde_json::to_vec(&body).ok()? })
     }
 
     /// Whether reading old messages cost enough to keep their facts in a new snapshot. The others would have been read
@@ -95,10 +95,10 @@ impl Facts {
 }
 
 /// `None` for a snapshot that another program wrote, or an unreadable one.
-fn kept(snapshot: &Snapshot) -> Option<HashMap<Key, Message>> {
-    let kept: Kept = serde_json::from_slice(&snapshot.body).ok()?;
-    let is_ours = kept.format == FORMAT && kept.program == env!("CARGO_PKG_VERSION");
-    is_ours.then(|| kept.facts.into_iter().collect())
+fn facts_in(snapshot: &Snapshot) -> Option<HashMap<Key, Message>> {
+    let body: SnapshotBody = serde_json::from_slice(&snapshot.body).ok()?;
+    let is_ours = body.format == FORMAT && body.program == env!("CARGO_PKG_VERSION");
+    is_ours.then(|| body.facts.into_iter().collect())
 }
 
 /// Identifies the exact bytes of a message, and how they are read.
@@ -134,13 +134,13 @@ mod tests {
     fn a_snapshot_of_another_format_or_program_is_ignored() {
         let facts = Facts::of(&[], None, &MemoryStore::new()).expect("read");
         let snapshot = facts.snapshot(&[], 7).expect("a snapshot");
-        assert!(kept(&snapshot).is_some());
+        assert!(facts_in(&snapshot).is_some());
         let text = String::from_utf8(snapshot.body).expect("JSON");
         for other in
             [text.replace("\"format\":2", "\"format\":0"), text.replace(env!("CARGO_PKG_VERSION"), "0"), "{".into()]
         {
             assert_ne!(other, text);
-            assert!(kept(&Snapshot { version: 7, body: other.into_bytes() }).is_none());
+            assert!(facts_in(&Snapshot { version: 7, body: other.into_bytes() }).is_none());
         }
     }
 }

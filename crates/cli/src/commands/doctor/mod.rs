@@ -62,9 +62,7 @@ impl Finding {
     }
 
     fn wrong(about: &'static str, failure: Failure) -> Self {
-        // This is what the user has just run.
-        let hint = failure.hint.filter(|hint| !hint.contains("`ctx doctor`"));
-        Self { about, level: Level::Wrong, message: failure.message, hint }
+        Self { about, level: Level::Wrong, message: failure.message, hint: failure.hint }
     }
 }
 

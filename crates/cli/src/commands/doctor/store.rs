@@ -3,6 +3,7 @@
 use ctx_store::{FindingKind, PostgresAddress, SqliteStore, StoreError};
 
 use super::{Finding, Level};
+use crate::failure::Failure;
 use crate::home::Home;
 use crate::output::busy::Busy;
 use crate::output::words;
@@ -20,7 +21,7 @@ pub(super) fn check(home: &Home, database: Option<&PostgresAddress>) -> Vec<Find
             return vec![Finding::new("store", Level::Wrong, words).hint(hint)];
         }
         Err(StoreError::Absent { .. }) => return vec![Finding::new("store", Level::Note, "does not exist yet")],
-        Err(error) => return vec![Finding::wrong("store", error.into())],
+        Err(error) => return vec![unreadable(error)],
     };
     let counts = &health.counts;
     let size = format!(
@@ -43,4 +44,15 @@ pub(super) fn check(home: &Home, database: Option<&PostgresAddress>) -> Vec<Find
         findings.push(Finding::new("store", level, found.sentence.clone()).hint(found.advice));
     }
     findings
+}
+
+/// The usual hints for damage name this very command.
+fn unreadable(error: StoreError) -> Finding {
+    let hint = match &error {
+        StoreError::Damaged(_) => "stop the daemon and restore the file from a backup, or move it away to start over",
+        StoreError::DamagedBlob { .. } => "the next request with the same content restores it",
+        StoreError::Database(_) => "",
+        other => other.hint(),
+    };
+    Finding::new("store", Level::Wrong, Failure::from(error).message).hint(hint)
 }

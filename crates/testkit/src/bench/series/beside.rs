@@ -26,22 +26,22 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let home = stage.home("beside")?;
     let long = Script::turns(1900, MESSAGES / 4, 60);
     let daemon = stage.daemon(&home)?;
-    let mut held = Held::begin(stage, &home, &daemon)?;
+    let mut measured = MeasuredConversation::begin(stage, &home, &daemon)?;
     let times = if plan.quick { 1 } else { 3 };
-    held.row(report, &daemon, "nothing", Goal::None, times, |_| Ok(()))?;
+    measured.row(report, &daemon, "nothing", Goal::None, times, |_| Ok(()))?;
     for (name, encoding, body) in odd_requests()? {
-        held.row(report, &daemon, name, ADDED, times, |number| {
+        measured.row(report, &daemon, name, ADDED, times, |number| {
             Connection::open(daemon.address)?.post(&format!("odd-{name}-{number}"), encoding, &body).map(drop)
         })?;
     }
     let giant = Script::near(GIANT, 1800, 1);
-    held.row(report, &daemon, "30 MB of tool results", ADDED, times, |number| {
+    measured.row(report, &daemon, "30 MB of tool results", ADDED, times, |number| {
         Connection::open(daemon.address)?.exchange(&giant.variant(number), 0).map(drop)
     })?;
     ScriptedConversation::edited_at(stage, &home, &daemon, long.clone(), long.len() - 2)?;
     daemon.settle()?;
     for (name, command) in COMMANDS {
-        held.row(report, &daemon, &format!("`ctx {name}` of {MESSAGES} messages"), ADDED, times, |_| {
+        measured.row(report, &daemon, &format!("`ctx {name}` of {MESSAGES} messages"), ADDED, times, |_| {
             let mut ctx = stage.ctx(&home);
             finish(ctx.args(command).args(["--conv", long.session()]).output()?).map(drop)
         })?;
@@ -50,11 +50,11 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let mut slowest = Vec::new();
     for _ in 0..times {
         let daemon = stage.daemon(&home)?;
-        held.connect(&daemon)?;
-        slowest.push(held.beside(|| Connection::open(daemon.address)?.exchange(&long, long.len() - 1).map(drop))?);
+        measured.connect(&daemon)?;
+        slowest.push(measured.beside(|| Connection::open(daemon.address)?.exchange(&long, long.len() - 1).map(drop))?);
         daemon.stop()?;
     }
-    held.report(report, &format!("the first request of {MESSAGES} messages after a start"), ADDED, &slowest);
+    measured.report(report, &format!("the first request of {MESSAGES} messages after a start"), ADDED, &slowest);
     Ok(())
 }
 
@@ -94,14 +94,14 @@ fn packed(body: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// The conversation whose requests are measured.
-struct Held {
+struct MeasuredConversation {
     edited: ScriptedConversation,
     next: usize,
     usual: f64,
 }
 
-impl Held {
-    fn begin(stage: &Stage, home: &Path, daemon: &Daemon) -> io::Result<Held> {
+impl MeasuredConversation {
+    fn begin(stage: &Stage, home: &Path, daemon: &Daemon) -> io::Result<MeasuredConversation> {
         let script = Script::near(SIZES[0], 1700, 2 + REQUESTS);
         let mut edited = ScriptedConversation::edited(stage, home, daemon, script)?;
         let mut alone = Vec::new();
@@ -109,7 +109,7 @@ impl Held {
             alone.extend(edited.send(1..edited.len())?);
         }
         let usual = stats::millis(stats::percentile(&mut alone, 0.5));
-        Ok(Held { edited, next: 1, usual })
+        Ok(MeasuredConversation { edited, next: 1, usual })
     }
 
     fn connect(&mut self, daemon: &Daemon) -> io::Result<()> {
