@@ -1,10 +1,15 @@
-//! Maps keyed by internal numbers or hashes. No outsider chooses the keys, so a multiplication is a sufficient hash.
+//! Maps with quick hashes.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+/// Keyed by internal numbers or hashes. No outsider chooses the keys, so a multiplication is a sufficient hash.
 pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
 pub type FastSet<K> = HashSet<K, BuildHasherDefault<Quick>>;
+
+/// Keyed by names that outsiders choose, such as the ids of calls: the hash begins at random.
+pub type NameMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+pub type NameSet<K> = HashSet<K, foldhash::fast::RandomState>;
 
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Quick(u64);

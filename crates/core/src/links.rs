@@ -5,6 +5,7 @@
 
 use crate::message::{Block, Kind, Message, Role};
 use crate::tree::SlotId;
+use std::sync::Arc;
 
 /// The prefix of a derived id. No provider's ids have it.
 const MARK: char = '~';
@@ -29,7 +30,7 @@ pub fn own_id(block: &Block) -> Option<&str> {
 pub fn name_calls(message: &mut Message, slot: SlotId) {
     let calls = message.blocks.iter_mut().filter(|block| block.kind == Kind::ToolUse && block.tool_use_id.is_none());
     for (at, block) in calls.enumerate() {
-        block.tool_use_id = Some(format!("{MARK}{}.{at}", slot.0).into_boxed_str());
+        block.tool_use_id = Some(format!("{MARK}{}.{at}", slot.0).into());
     }
 }
 
@@ -44,7 +45,7 @@ pub fn name_results<'m>(message: &mut Message, before: impl Iterator<Item = &'m 
 pub(crate) fn answered_calls<'m>(
     message: &Message,
     before: impl Iterator<Item = &'m Message>,
-) -> Vec<(usize, Box<str>)> {
+) -> Vec<(usize, Arc<str>)> {
     if message.role != Role::User || !message.has_results() {
         return Vec::new();
     }
@@ -85,7 +86,7 @@ pub fn link(messages: &mut [Message], slots: &[SlotId], before: &[&Message]) {
 /// The calls of the step that a message with results ends, in order, and whether each is answered.
 struct Step<'m> {
     calls: Vec<(&'m str, Option<&'m str>)>,
-    answered: Vec<Box<str>>,
+    answered: Vec<Arc<str>>,
 }
 
 impl<'m> Step<'m> {

@@ -4,6 +4,7 @@ use crate::key::Key;
 use crate::tool::ToolRole;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -69,10 +70,10 @@ pub struct Block {
     pub chars: u32,
     /// Tokens on top of the characters: of images, and of thinking without text.
     pub fixed_tokens: u32,
-    pub tool: Option<Box<str>>,
+    pub tool: Option<Arc<str>>,
     /// The role of the called tool.
     pub role: ToolRole,
-    pub tool_use_id: Option<Box<str>>,
+    pub tool_use_id: Option<Arc<str>>,
     /// The signature of a thinking block.
     pub signature: Option<Key>,
     /// A short label: a call's main argument, or the first words of a text. A reminder has none.

@@ -22,13 +22,13 @@ const KEPT: &str = "Read it in /home/somebody/.local/share/ctx/offload/c4f2a91/r
 pub struct ArrivalActions {
     pub told: Vec<PolicyActions>,
     /// Replaced results: their calls, and the new content.
-    pub results: Vec<(Box<str>, String)>,
+    pub results: Vec<(Arc<str>, String)>,
     /// Something changed that had been sent before.
     pub cleared: bool,
     /// It was a limit exception.
     pub exception: bool,
     /// The shortened calls, and the rest of their inputs.
-    pub inputs: Vec<(Box<str>, String)>,
+    pub inputs: Vec<(Arc<str>, String)>,
     /// The conversation before the change, for people.
     pub before: Option<String>,
 }
@@ -48,7 +48,7 @@ pub struct Editor {
     settings: Arc<Settings>,
     /// The policy is that of the automatic editor.
     is_editor: bool,
-    inside: Mutex<(HashSet<Box<str>>, ArrivalActions)>,
+    inside: Mutex<(HashSet<Arc<str>>, ArrivalActions)>,
 }
 
 impl Editor {
@@ -64,7 +64,7 @@ impl Editor {
         std::mem::take(&mut self.inside().1)
     }
 
-    fn inside(&self) -> std::sync::MutexGuard<'_, (HashSet<Box<str>>, ArrivalActions)> {
+    fn inside(&self) -> std::sync::MutexGuard<'_, (HashSet<Arc<str>>, ArrivalActions)> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -138,9 +138,9 @@ impl Automatic for Editor {
             }
             let Effect::Results { results, .. } = effect else { continue };
             for result in results {
-                let call = result.block.id.clone().unwrap_or_default();
-                told.cleared |= !fresh.contains(&call);
-                told.results.push((call, result.text.clone()));
+                let call = result.block.id.as_deref().unwrap_or_default();
+                told.cleared |= !fresh.contains(call);
+                told.results.push((call.into(), result.text.clone()));
             }
         }
     }

@@ -270,7 +270,7 @@ impl Player<'_> {
 
     /// The tokens of the summaries among these replacements of results: a model of the same price reads all of them
     /// uncached, and writes the summaries.
-    fn summary(&self, turn: usize, results: &[(Box<str>, String)]) -> Option<HelperUse> {
+    fn summary(&self, turn: usize, results: &[(Arc<str>, String)]) -> Option<HelperUse> {
         let summaries = results.iter().filter(|(_, text)| text.starts_with(summaries::OPENING));
         let written: f64 = summaries.map(|(_, text)| tokens::estimate(text.chars().count() as u32, 0)).sum();
         let places = results.iter().filter_map(|(call, _)| self.sight.place(call));

@@ -9,6 +9,7 @@ use ctx_core::message::{Anchor, Block, Kind, Message, Role};
 use ctx_core::title::line;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A text of at least this many characters does not occur twice by chance.
 const LONG_TEXT: usize = 80;
@@ -137,7 +138,7 @@ impl<'a> Facts<'a> {
         self.push_call(at, None, name, input);
     }
 
-    fn push_call(&mut self, at: &Span, id: Option<Box<str>>, name: &str, input: &[u8]) {
+    fn push_call(&mut self, at: &Span, id: Option<Arc<str>>, name: &str, input: &[u8]) {
         let label = main_argument(input, self.lexicon).map(|text| line(&text));
         let chars = name.chars().count() as u32 + visible_chars(input, 0..input.len(), &|_, _| None).0;
         let role = self.lexicon.role(name);
@@ -210,7 +211,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Identifies the block by its id, whatever happens to the rest, or else by its bytes.
-    fn id(&mut self, what: &[u8], id: Option<Cow<'_, str>>, bare: &Bare<'_>) -> Option<Box<str>> {
+    fn id(&mut self, what: &[u8], id: Option<Cow<'_, str>>, bare: &Bare<'_>) -> Option<Arc<str>> {
         let id = id.filter(|id| !id.is_empty());
         match &id {
             Some(id) => {

@@ -10,6 +10,7 @@ use crate::links::own_id;
 use crate::message::{Block, Kind, Message, Role};
 use crate::tree::SlotId;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 /// The messages of a conversation, with their slots.
 pub type Path<'a> = [(SlotId, &'a Message)];
@@ -307,7 +308,7 @@ fn results<'a>(path: &Path<'a>) -> HashMap<&'a str, At> {
 
 /// Identifies a block where it has no id of its own: who says it, and how it begins. Texts also by their length; the
 /// arguments of a call are spelled differently on each wire.
-type Words = (Role, Kind, Option<Box<str>>, Option<Box<str>>, u32);
+type Words = (Role, Kind, Option<Arc<str>>, Option<Box<str>>, u32);
 
 fn words(path: &Path<'_>, at: At) -> Words {
     let (role, block) = (path[at.0].1.role, block(path, at));

@@ -15,6 +15,7 @@ use super::operation::{Operation, Select};
 use super::refusal::Refusal;
 use crate::ErrorCode;
 use crate::content::Content;
+use crate::fast_map::NameSet;
 use crate::hint;
 use crate::hint::{Argument, Command};
 use crate::message::{Kind, Role};
@@ -268,7 +269,7 @@ impl Desk<'_> {
         };
         let calls: HashSet<&str> = select.calls.iter().map(String::as_str).collect();
         let mut wanted = Vec::new();
-        let superseded = if select.superseded { self.superseded() } else { HashSet::new() };
+        let superseded = if select.superseded { self.superseded() } else { NameSet::default() };
         for laid in units.iter().filter(|laid| laid.covered.is_none()) {
             let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
             let facts = self.source.messages[message];

@@ -12,6 +12,7 @@ use crate::message::{Block, Kind, Message, Role};
 use crate::numbers::Numbers;
 use crate::tree::SlotId;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The messages of a conversation.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +21,7 @@ pub struct Talk {
     pub messages: Vec<Message>,
     /// The next slot and tool id.
     pub next: u64,
-    pub open: Vec<(Box<str>, Box<str>)>,
+    pub open: Vec<(Arc<str>, Arc<str>)>,
 }
 
 pub fn key(of: &str) -> Key {
@@ -92,7 +93,7 @@ impl Talk {
         let mut blocks = vec![block(Kind::Thinking, 40)];
         for tool in tools {
             self.next += 1;
-            let id: Box<str> = format!("toolu_{}", self.next).into();
+            let id: Arc<str> = format!("toolu_{}", self.next).into();
             let call = Block { tool: Some((*tool).into()), tool_use_id: Some(id.clone()), ..block(Kind::ToolUse, 15) };
             blocks.push(call);
             self.open.push((id, (*tool).into()));

@@ -69,8 +69,15 @@ impl View<'_> {
 
     /// The estimated tokens sent of a unit.
     pub fn weigh(&self, laid: &ViewUnit, messages: &[&Message]) -> f64 {
+        match laid.covered.is_some() || self.is_left_out(laid) {
+            true => 0.0,
+            false => self.weigh_sent(laid, messages),
+        }
+    }
+
+    /// The same of a unit that is known to be sent.
+    pub fn weigh_sent(&self, laid: &ViewUnit, messages: &[&Message]) -> f64 {
         match laid.unit {
-            _ if laid.covered.is_some() || self.is_left_out(laid) => 0.0,
             Unit::Made(id) => self.weigh_made(id),
             Unit::Source { message, block: Some(block) } => match self.new_result(laid) {
                 Some(text) => tokens::estimate(text.chars().count() as u32, 0),

@@ -4,11 +4,12 @@ use super::cut::CutKind;
 use super::trim::Trims;
 use crate::edit::fold::{Unit, ViewUnit};
 use crate::edit::resolve::Desk;
+use crate::fast_map::NameMap;
 use crate::key::Key;
 use crate::message::{Block, How, Kind, Role};
 use crate::tool::ToolRole;
 use ctx_models::Rates;
-use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A conversation just before a request, as it would be sent unedited.
 #[derive(Debug, Clone, Default)]
@@ -130,8 +131,8 @@ const LEFT: u64 = 50;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Item {
     /// The id of its call.
-    pub call: Box<str>,
-    pub tool: Box<str>,
+    pub call: Arc<str>,
+    pub tool: Arc<str>,
     pub role: ToolRole,
     /// The file that the call read or changed, if any.
     pub file: Option<Key>,
@@ -240,11 +241,14 @@ pub struct SentContent {
 impl Desk<'_> {
     /// The content of the request, given the estimate of the content `around` the messages.
     pub fn items(&self, around: f64) -> SentContent {
-        let (frames, units): (Vec<usize>, Vec<ViewUnit>) = self.sent().unzip();
-        let superseded = self.superseded_among(&units);
-        let mut calls: HashMap<&str, MadeCall<'_>> = HashMap::with_capacity(self.source.messages.len() / 2);
-        let mut steps = vec![0; self.source.messages.len()];
-        let answers = self.source.messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant);
+        let messages = self.source.messages;
+        let mut units = Vec::with_capacity(2 * messages.len());
+        units.extend(self.sent());
+        let superseded = self.superseded_among(|| units.iter().map(|(_, laid)| laid));
+        let mut calls: NameMap<&str, MadeCall<'_>> = NameMap::default();
+        calls.reserve(messages.len() / 2);
+        let mut steps = vec![0; messages.len()];
+        let answers = messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant);
         for (step, (at, message)) in answers.enumerate() {
             steps[at] = step;
             let called = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
@@ -252,61 +256,58 @@ impl Desk<'_> {
             calls.extend(called.filter_map(|block| Some((block.tool_use_id.as_deref()?, made(block)))));
         }
         let mut sent = SentContent { estimate: around, ..SentContent::default() };
-        for (frame, laid) in frames.into_iter().zip(units) {
-            let weight = self.view.weigh(&laid, self.source.messages);
-            let (tokens, before) = ((self.scale)(weight), (self.scale)(sent.estimate));
-            if let Unit::Source { message, block: Some(block) } = laid.unit {
-                if sent.messages.last().is_none_or(|(last, _)| *last != message) {
-                    sent.messages.push((message, before));
-                }
-                if tokens > 0 && self.kind(&laid) == Some(Kind::Thinking) {
-                    let step = steps.get(message).copied().unwrap_or_default();
-                    sent.thinking.push(Thought { message, block, tokens, before, step });
-                }
-            }
-            if let Some(call) = self.call(&laid).and_then(|call| calls.get_mut(call)) {
-                call.input = Some(Input { tokens, before, left: tokens, unreplaced: tokens });
-            }
-            if let Some(item) = self.item(&laid, &mut calls) {
-                let superseded = superseded.contains(&*item.call);
-                let pinned = self.view.frames[frame].pinned;
-                sent.items.push((Item { tokens, before, pinned, superseded, ..item }, laid, frame));
-            }
+        sent.items.reserve(messages.len() / 2);
+        sent.messages.reserve(messages.len());
+        for (frame, laid) in units {
+            let (weight, before) = (self.view.weigh_sent(&laid, messages), sent.estimate);
             sent.estimate += weight;
+            let Unit::Source { message: at, block: Some(number) } = laid.unit else { continue };
+            let Some(message) = messages.get(at) else { continue };
+            let Some(block) = message.blocks.get(number) else { continue };
+            let (tokens, before) = (|| (self.scale)(weight), || (self.scale)(before));
+            if sent.messages.last().is_none_or(|(last, _)| *last != at) {
+                sent.messages.push((at, before()));
+            }
+            match block.kind {
+                Kind::Thinking => {
+                    let tokens = tokens();
+                    if tokens > 0 {
+                        let step = steps.get(at).copied().unwrap_or_default();
+                        sent.thinking.push(Thought { message: at, block: number, tokens, before: before(), step });
+                    }
+                }
+                Kind::ToolUse => {
+                    if let Some(call) = block.tool_use_id.as_deref().and_then(|call| calls.get_mut(call)) {
+                        let tokens = tokens();
+                        call.input = Some(Input { tokens, before: before(), left: tokens, unreplaced: tokens });
+                    }
+                }
+                Kind::ToolResult if message.role == Role::User => {
+                    let Some(id) = &block.tool_use_id else { continue };
+                    let Some(call) = calls.get_mut(&**id) else { continue };
+                    let item = Item {
+                        call: id.clone(),
+                        tool: call.block.tool.clone().unwrap_or_default(),
+                        role: call.block.role,
+                        file: call.block.touches.as_ref().map(|touch| touch.file),
+                        changes: call.block.touches.as_ref().is_some_and(|touch| touch.how == How::Change),
+                        tokens: tokens(),
+                        before: before(),
+                        step: call.step,
+                        left: LEFT,
+                        cleared: laid.result.is_some(),
+                        fresh: false,
+                        pinned: self.view.frames[frame].pinned,
+                        released: false,
+                        superseded: superseded.contains(&**id),
+                        input: call.input.take(),
+                        cut: None,
+                    };
+                    sent.items.push((item, laid, frame));
+                }
+                _ => {}
+            }
         }
         sent
-    }
-
-    /// The id of a client's call.
-    fn call(&self, laid: &ViewUnit) -> Option<&str> {
-        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-        let block = self.source.messages.get(message)?.blocks.get(block)?;
-        block.tool_use_id.as_deref().filter(|_| block.kind == Kind::ToolUse)
-    }
-
-    fn item(&self, laid: &ViewUnit, calls: &mut HashMap<&str, MadeCall<'_>>) -> Option<Item> {
-        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-        let message = self.source.messages.get(message)?;
-        let block = message.blocks.get(block)?;
-        let id = block.tool_use_id.as_ref().filter(|_| block.kind == Kind::ToolResult && message.role == Role::User)?;
-        let MadeCall { block: call, step, input } = calls.get_mut(&**id)?;
-        Some(Item {
-            call: id.clone(),
-            tool: call.tool.clone().unwrap_or_default(),
-            role: call.role,
-            file: call.touches.as_ref().map(|touch| touch.file),
-            changes: call.touches.as_ref().is_some_and(|touch| touch.how == How::Change),
-            tokens: 0,
-            before: 0,
-            step: *step,
-            left: LEFT,
-            cleared: laid.result.is_some(),
-            fresh: false,
-            pinned: false,
-            released: false,
-            superseded: false,
-            input: input.take(),
-            cut: None,
-        })
     }
 }

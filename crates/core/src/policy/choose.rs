@@ -10,6 +10,7 @@ use super::settings::Settings;
 use super::target::Target;
 use super::{Action, Auto, Item, Look, Outlook, Policy, PossibleCut, Price, Proposal};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The pressure to clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub(super) struct Plan {
     /// The calls whose results they change.
     results: HashSet<String>,
     /// The calls whose inputs they shorten.
-    inputs: HashSet<Box<str>>,
+    inputs: HashSet<Arc<str>>,
 }
 
 impl Plan {

@@ -3,6 +3,7 @@
 use super::candidates::{Item, Thought};
 use super::cut::CutText;
 use crate::edit::operation::{Operation, Select};
+use std::sync::Arc;
 
 /// An edit that a policy requests, with its reason.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,9 +18,9 @@ pub enum Action {
     /// An operation as a person could write it.
     Operation(Operation),
     /// Shortens the long texts in a tool input to their names.
-    ShortInput { call: Box<str> },
+    ShortInput { call: Arc<str> },
     /// Takes the replaced text out of the input of a finished edit.
-    DropReplaced { call: Box<str> },
+    DropReplaced { call: Arc<str> },
     /// Drops thinking, and with it all thinking behind it: it is bound to everything before it.
     DropThinking { message: usize, block: usize },
     /// Replaces a result with some of its lines.

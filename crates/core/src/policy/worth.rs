@@ -4,6 +4,7 @@ use super::eligible::{Eligibility, Facts};
 use super::settings::Settings;
 use super::target::Target;
 use super::{Look, PossibleCut, Price};
+use std::sync::Arc;
 
 /// Tokens left of a result that is offloaded to a file (a note with the path), and of one that is dropped.
 const OFFLOADED: u64 = 110;
@@ -13,9 +14,9 @@ const DROPPED: u64 = 40;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Worth {
     /// Not needed for a long time: offload their content.
-    pub stale: Vec<Box<str>>,
+    pub stale: Vec<Arc<str>>,
     /// Out of date: the same file was read again, or changed, later.
-    pub superseded: Vec<Box<str>>,
+    pub superseded: Vec<Arc<str>>,
     /// Tokens that each request would save.
     pub removed: u64,
     /// Tokens that the provider reads again once; none with a cold cache.

@@ -9,7 +9,7 @@ use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{BlockRef, NewResult};
 use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::edit::resolve::Desk;
-use ctx_core::fast_map::FastSet;
+use ctx_core::fast_map::{FastSet, NameMap};
 use ctx_core::message::Role;
 use ctx_core::policy::stub::is_result_stub;
 use ctx_core::policy::{Action, CachedPlace, CachedPlaces, Item, Look, Proposal, SentContent, Thought, Words};
@@ -17,6 +17,7 @@ use ctx_core::{Content, Key, NodeIx, SlotId, tokens};
 use ctx_models::CacheRules;
 use ctx_models::cache::Reads;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// The tool results of a conversation, and their places.
 pub struct Candidates {
@@ -29,7 +30,7 @@ pub struct Candidates {
     pub estimate: f64,
     pub tokens: u64,
     /// The unit of each result, and the index of its frame.
-    laid: HashMap<Box<str>, (ViewUnit, usize)>,
+    laid: NameMap<Arc<str>, (ViewUnit, usize)>,
 }
 
 impl Candidates {
@@ -43,7 +44,8 @@ impl Candidates {
         thinking.retain(|_| conversation.wire().binds_reasoning());
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
         let (index, back) = (&conversation.policy.text_index, conversation.wanted_back());
-        let (items, laid) = (Vec::with_capacity(found.len()), HashMap::with_capacity(found.len()));
+        let (items, mut laid) = (Vec::with_capacity(found.len()), NameMap::default());
+        laid.reserve(found.len());
         let (tokens, around) = ((desk.scale)(estimate), (desk.scale)(around));
         let mut seen = Candidates { items, thinking, messages, around, estimate, tokens, laid };
         for (mut item, laid, frame) in found {

@@ -20,6 +20,7 @@ use ctx_core::policy::stub::{bare_stub, result_stub};
 use ctx_core::policy::{Action, CutText, Facts, Item, Look, Mode, Proposal, StubForm};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Smaller results, in tokens, are hardly worth a change.
 const LEAST: u64 = 200;
@@ -33,7 +34,7 @@ pub struct FilledProposals {
     pub texts: HashMap<String, String>,
     /// Calls whose inputs are shortened.
     pub inputs: Vec<Effect>,
-    pub calls: HashSet<Box<str>>,
+    pub calls: HashSet<Arc<str>>,
     pub others: Vec<Operation>,
     /// Why content could not be filed, and stays.
     pub hindrance: Option<String>,
@@ -74,7 +75,7 @@ pub struct Filler<'f> {
 impl Filler<'_> {
     /// `view`: has the remaining texts of results shortened before.
     pub fn fill(&self, proposed: Vec<Proposal>, view: &View<'_>) -> FilledProposals {
-        let short: HashSet<Box<str>> = proposed
+        let short: HashSet<Arc<str>> = proposed
             .iter()
             .filter_map(|proposed| match &proposed.what {
                 Action::ShortInput { call } | Action::DropReplaced { call } => Some(call.clone()),
@@ -288,7 +289,7 @@ fn blocks_of<'d>(desk: &'d Desk<'_>) -> impl Iterator<Item = (ViewUnit, String)>
 }
 
 /// The calls of a conversation: their places and ids.
-fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (ViewUnit, String)> {
+fn calls_of(desk: &Desk<'_>) -> HashMap<Arc<str>, (ViewUnit, String)> {
     let call = |laid: &ViewUnit| {
         let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
         let facts = desk.source.messages.get(message)?.blocks.get(block)?;

@@ -13,6 +13,7 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::format::count;
 use ctx_core::policy::Worth;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The minimum worth a line: a share of the context, and tokens.
 const LEAST_PERCENT: u64 = 5;
@@ -51,7 +52,7 @@ impl Engine {
 fn operations(desk: &Desk<'_>, worth: &Worth, has_folder: bool) -> Vec<Operation> {
     let ids = ids_of(desk);
     let named =
-        |calls: &[Box<str>]| -> Vec<String> { calls.iter().filter_map(|call| ids.get(&**call).cloned()).collect() };
+        |calls: &[Arc<str>]| -> Vec<String> { calls.iter().filter_map(|call| ids.get(&**call).cloned()).collect() };
     let (stale, superseded) = (named(&worth.stale), named(&worth.superseded));
     let mut operations = Vec::new();
     if !superseded.is_empty() {

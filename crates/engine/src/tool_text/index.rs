@@ -4,7 +4,7 @@
 use crate::tool_text::input::LongInput;
 use crate::tool_text::result::words;
 use ctx_core::content::{CallInput, Content};
-use ctx_core::fast_map::{FastSet, Quick};
+use ctx_core::fast_map::{FastSet, NameMap, Quick};
 use ctx_core::message::{Message, Role};
 use ctx_core::policy::stub::{StubForm, names, result_stub};
 use ctx_core::{Key, ToolRole, tokens};
@@ -12,7 +12,6 @@ use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use serde_json::Value;
 use std::cell::{Ref, RefCell};
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Estimated tokens of the sentence that names the file of a result.
@@ -25,7 +24,7 @@ pub struct TextIndex {
     /// Hashes of the names in texts; and of those in texts and calls.
     said: FastSet<u64>,
     spoken: FastSet<u64>,
-    calls: HashMap<Box<str>, IndexedCall>,
+    calls: NameMap<Box<str>, IndexedCall>,
     /// Skills that were called, or started by a person; may include commands that are not skills.
     skills: Vec<Box<str>>,
     stubs: RefCell<StubNames>,

@@ -12,10 +12,10 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{EffectId, Operation};
+use ctx_core::fast_map::NameSet;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
 use ctx_wire::envelope::Piece;
-use std::collections::HashSet;
 
 /// The conversation that this one was linked to at its beginning, and its own format; `None` once edits were carried
 /// over.
@@ -41,7 +41,7 @@ pub fn of(
     let weights = Weights::of(conversation);
     let scale = |estimate: f64| conversation.tokens(estimate);
     let desk = conversation.desk(view, &source, &weights, &scale, 0);
-    let superseded = if with_steps { desk.superseded() } else { HashSet::new() };
+    let superseded = if with_steps { desk.superseded() } else { NameSet::default() };
     let mut weighed = around(conversation, view);
     weighed.extend(view.frames.iter().map(|frame| {
         let waiting = match conversation.waits() {
@@ -75,7 +75,7 @@ fn one(
     ground: &Ground<'_>,
     desk: &Desk<'_>,
     frame: &Frame,
-    superseded: Option<&HashSet<&str>>,
+    superseded: Option<&NameSet<&str>>,
 ) -> (f64, FrameView) {
     let path = &ground.messages;
     let layout = layout(desk.view, frame, path);
@@ -140,7 +140,7 @@ fn one(
 }
 
 /// The block's index in its message, if it is a result of one of these calls.
-fn outdated(path: &[&Message], laid: &ViewUnit, calls: &HashSet<&str>) -> Option<usize> {
+fn outdated(path: &[&Message], laid: &ViewUnit, calls: &NameSet<&str>) -> Option<usize> {
     let Unit::Source { message, block: Some(at) } = laid.unit else { return None };
     let block = path.get(message)?.blocks.get(at)?;
     let is_one = block.kind == Kind::ToolResult && laid.covered.is_none() && laid.result.is_none();

@@ -7,13 +7,13 @@ use ctx_core::message::{Message, Role};
 use ctx_wire::compose::{Dialect, KeptBlock, Plan, Repair, nameless, spell};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The rules for one request.
 #[derive(Default)]
 pub(crate) struct FlatDialect {
     /// The tools of the calls, by the id that the engine derived. Known once it is settled which are sent.
-    tools: OnceLock<HashMap<Box<str>, Box<str>>>,
+    tools: OnceLock<HashMap<Arc<str>, Arc<str>>>,
 }
 
 impl FlatDialect {

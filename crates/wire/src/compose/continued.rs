@@ -8,9 +8,10 @@ use super::write::{self, SettledArray, WrittenElements};
 use super::{ComposedRequest, Input, MadeSources, Out, Piece};
 use crate::json::Span;
 use ctx_core::edit::fold::View;
-use ctx_core::fast_map::FastSet;
+use ctx_core::fast_map::NameSet;
 use ctx_core::key::Key;
 use ctx_core::message::Role;
+use std::sync::Arc;
 
 /// The part of a composed request that the next one repeats, beside its messages.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ struct OwnPart {
     loosened: usize,
     carried: bool,
     /// The ids of the settled messages and of synthetic blocks: the open ones must differ from them.
-    ids: FastSet<Box<str>>,
+    ids: NameSet<Arc<str>>,
 }
 
 /// A border that rules do not reach across, and what the wire has to know behind it.
@@ -96,7 +97,7 @@ pub(super) fn settle(
     };
     let ids = input.messages[..border.message].iter().flat_map(|message| &message.blocks);
     let made = (0..plan.made.len() as u32).filter_map(|at| match plan.tag(Piece::Made(at)) {
-        Tag::Call(id) | Tag::Result(id) => id.map(Box::from),
+        Tag::Call(id) | Tag::Result(id) => id.map(Arc::from),
         _ => None,
     });
     let own = OwnPart {

@@ -8,6 +8,7 @@ use ctx_core::content::Content;
 use ctx_core::edit::effect::NewMessage;
 use ctx_core::message::{Kind, Role};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Links the calls and results of a draft without ids by order. `json`: the draft, which makes the ids unique.
 pub fn link_draft(mut made: Vec<NewMessage>, json: &str) -> Vec<NewMessage> {
@@ -29,7 +30,7 @@ pub fn link_draft(mut made: Vec<NewMessage>, json: &str) -> Vec<NewMessage> {
 }
 
 /// The tools of the calls that are sent, by id.
-pub fn tools(plan: &Plan<'_>) -> HashMap<Box<str>, Box<str>> {
+pub fn tools(plan: &Plan<'_>) -> HashMap<Arc<str>, Arc<str>> {
     let sent = plan.outs.iter().flat_map(|out| pieces(plan.input, out));
     let call = |piece: Piece| match piece {
         Piece::Client { message, block, .. } => {

@@ -6,11 +6,12 @@ use super::layout::{facts, pieces};
 use super::{Piece, Repair};
 use ctx_core::message::Kind;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Removes the rest of a pair that an operation broke.
 pub(crate) fn close(plan: &mut Plan<'_>, rule: &'static str, what: &str) {
-    let mut sent: HashMap<Box<str>, usize> = HashMap::new();
-    let mut own: HashMap<Box<str>, usize> = HashMap::new();
+    let mut sent: HashMap<Arc<str>, usize> = HashMap::new();
+    let mut own: HashMap<Arc<str>, usize> = HashMap::new();
     for (at, message) in plan.messages() {
         for id in (0..message.blocks.len() as u32).filter_map(|block| pair(plan, at, block)) {
             *own.entry(id).or_default() += 1;
@@ -32,7 +33,7 @@ pub(crate) fn close(plan: &mut Plan<'_>, rule: &'static str, what: &str) {
     }
 }
 
-fn id_of(plan: &Plan<'_>, piece: Piece) -> Option<Box<str>> {
+fn id_of(plan: &Plan<'_>, piece: Piece) -> Option<Arc<str>> {
     match piece {
         Piece::Client { message, block, .. } => pair(plan, message, block),
         Piece::Made(_) => None,
@@ -40,6 +41,6 @@ fn id_of(plan: &Plan<'_>, piece: Piece) -> Option<Box<str>> {
 }
 
 /// The id that a client's block shares with its other half.
-fn pair(plan: &Plan<'_>, message: u32, block: u32) -> Option<Box<str>> {
+fn pair(plan: &Plan<'_>, message: u32, block: u32) -> Option<Arc<str>> {
     facts(plan.input, message, block).filter(|block| block.kind == Kind::Other)?.tool_use_id.clone()
 }

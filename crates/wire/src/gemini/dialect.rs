@@ -10,6 +10,7 @@ use ctx_core::links;
 use ctx_core::message::{Kind, Message, Role};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::{LazyLock, OnceLock};
 
 /// The rules for one request.
@@ -175,7 +176,7 @@ fn with_tool(own: &[u8], tool: Option<String>) -> Cow<'_, [u8]> {
 
 /// The tools of a request's calls, by id.
 struct Names {
-    tools: HashMap<Box<str>, Box<str>>,
+    tools: HashMap<Arc<str>, Arc<str>>,
     has_ids: bool,
 }
 

@@ -2,17 +2,16 @@
 
 use super::Desk;
 use crate::edit::fold::{Unit, ViewUnit};
-use crate::fast_map::FastSet;
+use crate::fast_map::{FastSet, NameSet};
 use crate::key::Key;
 use crate::message::{Block, How, Kind};
-use std::collections::HashSet;
 
 impl Desk<'_> {
     /// The ids of superseded reads among the sent calls. A partial read counts until the same part or the whole file is
     /// read again.
-    pub fn superseded(&self) -> HashSet<&str> {
+    pub fn superseded(&self) -> NameSet<&str> {
         let sent: Vec<ViewUnit> = self.sent().map(|(_, laid)| laid).collect();
-        self.superseded_among(&sent)
+        self.superseded_among(|| sent.iter())
     }
 
     /// The sent units, each with the index of its frame.
@@ -24,20 +23,23 @@ impl Desk<'_> {
     }
 
     /// The same among units that are known to be sent.
-    pub fn superseded_among(&self, sent: &[ViewUnit]) -> HashSet<&str> {
+    pub fn superseded_among<'u, U>(&self, sent: impl Fn() -> U) -> NameSet<&str>
+    where
+        U: DoubleEndedIterator<Item = &'u ViewUnit>,
+    {
         let block = |laid: &ViewUnit| match laid.unit {
             Unit::Source { message, block: Some(block) } => self.source.messages.get(message)?.blocks.get(block),
             _ => None,
         };
         // Removed content supersedes nothing.
-        let whole = sent.iter().filter(|laid| laid.result.is_none()).filter_map(block);
-        let results: HashSet<&str> = whole
+        let whole = sent().filter(|laid| laid.result.is_none()).filter_map(block);
+        let results: NameSet<&str> = whole
             .filter(|block: &&Block| block.kind == Kind::ToolResult)
             .filter_map(|block| block.tool_use_id.as_deref())
             .collect();
         let mut seen: FastSet<(Key, Option<Key>)> = FastSet::default();
-        let mut superseded = HashSet::new();
-        for call in sent.iter().rev().filter_map(block).filter(|block| block.kind == Kind::ToolUse) {
+        let mut superseded = NameSet::default();
+        for call in sent().rev().filter_map(block).filter(|block| block.kind == Kind::ToolUse) {
             let (Some(touch), Some(id)) = (&call.touches, call.tool_use_id.as_deref()) else { continue };
             if !results.contains(id) {
                 continue;

@@ -13,6 +13,7 @@ use needed::LastUses;
 use pieces::{Piece, Pieces};
 use search::{Moment, Schedule, search};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The name of the form that keeps everything for some replies.
 pub const NAME: &str = "foresight";
@@ -26,8 +27,8 @@ pub struct Foresight {
     /// The turn of a request, by the number of replies before it.
     turns: HashMap<usize, usize>,
     /// The turn at which a result goes, and the input of its call.
-    results: HashMap<Box<str>, usize>,
-    inputs: HashMap<Box<str>, usize>,
+    results: HashMap<Arc<str>, usize>,
+    inputs: HashMap<Arc<str>, usize>,
     needed: LastUses,
 }
 
@@ -124,7 +125,7 @@ impl Policy for Foresight {
 
     fn propose(&self, look: &Look<'_>) -> Vec<Proposal> {
         let Some(turn) = self.turns.get(&look.steps).copied() else { return Vec::new() };
-        let goes = |when: &HashMap<Box<str>, usize>, item: &Item| !item.pinned && when.get(&item.call) == Some(&turn);
+        let goes = |when: &HashMap<Arc<str>, usize>, item: &Item| !item.pinned && when.get(&item.call) == Some(&turn);
         let mut proposed = Vec::new();
         for item in &look.items {
             if !item.cleared && goes(&self.results, item) {

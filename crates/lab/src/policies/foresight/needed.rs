@@ -6,12 +6,13 @@ use crate::recording::Recording;
 use ctx_core::Content;
 use ctx_core::policy::stub::{StubForm, top_names};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Shorter inputs are not shortened.
 const SHORT: usize = 300;
 
 /// The newest turn that relies on something, by call.
-pub(super) type Until = HashMap<Box<str>, usize>;
+pub(super) type Until = HashMap<Arc<str>, usize>;
 
 /// The last turn that relies on the result of a call, on its names, and on the input of the call.
 #[derive(Default)]
@@ -23,7 +24,7 @@ pub(super) struct LastUses {
 
 /// The content of a block: a result, or the input of its call.
 struct BlockText {
-    call: Box<str>,
+    call: Arc<str>,
     is_input: bool,
     length: usize,
     names: Vec<Box<str>>,

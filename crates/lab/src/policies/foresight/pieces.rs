@@ -7,6 +7,7 @@ use ctx_core::message::{Kind, Message, Role};
 use ctx_core::policy::stub::BARE;
 use ctx_core::tokens;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Replies for which everything is kept by a policy that does not act early, as in the automatic editor's settings.
 pub(super) const RECENT: usize = 6;
@@ -18,7 +19,7 @@ const NAMED: f64 = 150.0;
 /// A removable part.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
-    pub(super) call: Box<str>,
+    pub(super) call: Arc<str>,
     pub(super) is_input: bool,
     /// Tokens before it in the recorded conversation.
     pub(super) before: f64,
@@ -86,13 +87,13 @@ fn from(until: &Until, call: &str) -> usize {
 /// The calls so far: the turn of each, and those that stay.
 #[derive(Default)]
 struct Calls {
-    steps: HashMap<Box<str>, usize>,
-    steering: HashSet<Box<str>>,
+    steps: HashMap<Arc<str>, usize>,
+    steering: HashSet<Arc<str>>,
 }
 
 impl Calls {
     /// The call of a removable block, whether the block is its input, and the turn of its reply.
-    fn part(&mut self, message: &Message, block: &ctx_core::Block, born: usize) -> Option<(Box<str>, bool, usize)> {
+    fn part(&mut self, message: &Message, block: &ctx_core::Block, born: usize) -> Option<(Arc<str>, bool, usize)> {
         let call = block.tool_use_id.clone()?;
         match block.kind {
             Kind::ToolUse => {

@@ -48,7 +48,7 @@ fn only_humans_speak() {
 
 #[test]
 fn calls_and_results_have_the_same_id_whatever_their_family() {
-    let id = |item: &str| facts(item).blocks[0].tool_use_id.clone().map(String::from);
+    let id = |item: &str| facts(item).blocks[0].tool_use_id.as_deref().map(String::from);
     assert_eq!(id(&call("fc", "c")), id(&output("c")));
     assert_eq!(
         id(r#"{"type":"mcp_approval_request","id":"mcpr_1","name":"n","arguments":"{}"}"#),

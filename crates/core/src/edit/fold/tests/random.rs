@@ -231,7 +231,7 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
 }
 
 fn has_id(facts: &Message, id: &Option<Box<str>>) -> bool {
-    id.is_some() && facts.blocks.iter().any(|block| block.tool_use_id == *id)
+    id.is_some() && facts.blocks.iter().any(|block| block.tool_use_id.as_deref() == id.as_deref())
 }
 
 fn blocks_of(source: &Source<'_>) -> Vec<(usize, Option<usize>)> {
