@@ -31,7 +31,7 @@ fn aider_goes_on_with_an_edited_history() {
         let before = stage.received().len();
         terminal.say(prompt);
         until("the reply is recorded", || {
-            let events = stage.json(&["timeline"])["events"].as_array().cloned().unwrap_or_default();
+            let events = stage.events();
             let answers = events.iter().filter(|event| event["kind"] == "answer").count();
             (stage.received().len() > before && answers > before).then_some(())
         });

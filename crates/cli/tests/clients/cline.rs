@@ -32,7 +32,7 @@ fn cline_goes_on_with_an_edited_history_and_compacts_that() {
         terminal.say(prompt);
         terminal.wait_for(answer);
         until("the reply is recorded", || {
-            let events = stage.json(&["timeline"])["events"].as_array().cloned().unwrap_or_default();
+            let events = stage.events();
             let newest = events.iter().rfind(|event| event["kind"] == "request" || event["kind"] == "answer")?;
             (newest["kind"] == "answer").then_some(())
         });

@@ -143,6 +143,12 @@ impl Providers {
         said
     }
 
+    /// The timeline of the newest conversation; nothing before its first request.
+    pub fn events(&self) -> Vec<Value> {
+        let timeline: Value = serde_json::from_slice(&self.ctx(&["timeline", "--json"]).stdout).unwrap_or_default();
+        timeline["events"].as_array().cloned().unwrap_or_default()
+    }
+
     pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.ctx(&[arguments, &["--json"]].concat());
         assert!(output.status.success(), "ctx {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -190,7 +196,7 @@ impl Providers {
         for (body, is_taken) in &received {
             assert!(is_taken, "refused: {body}");
         }
-        let events = self.json(&["timeline"])["events"].as_array().expect("events").clone();
+        let events = self.events();
         let newest = events.iter().rev().find(|event| event["kind"] == "request").expect("a request");
         let name = format!("r{}", newest["request"].as_u64().expect("a number"));
         let sent = self.ctx(&["sent", &name, "--dump"]);
