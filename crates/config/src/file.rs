@@ -8,7 +8,7 @@ use ctx_core::ErrorCode;
 use crate::error::ConfigError;
 use crate::layer::{Layer, Origin, Remark};
 use crate::read;
-use crate::tree::{Node, SyntaxError};
+use crate::tree::{self, Node, SyntaxError};
 
 /// A file with its settings.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +20,9 @@ pub struct ConfigFile {
 impl ConfigFile {
     /// Reads a file; `Ok(None)` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
-        match fs::read_to_string(path) {
-            Ok(text) => Self::parse(path, &text).map(Some),
+        match fs::read(path).map(tree::text) {
+            Ok(Ok(text)) => Self::parse(path, &text).map(Some),
+            Ok(Err(SyntaxError { line, why })) => Err(refusal(path, &Remark::new(line, why))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(ConfigError::file("read", path, &error)),
         }
@@ -29,14 +30,11 @@ impl ConfigFile {
 
     /// Parses the text of a file.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let refuse = |remark: &Remark| {
-            ConfigError::new(ErrorCode::Config, remark.at(path))
-                .hint("correct the file, or choose another with --config")
-        };
-        let document = Node::of_toml(text).map_err(|SyntaxError { line, why }| refuse(&Remark::new(line, why)))?;
+        let document =
+            Node::of_toml(text).map_err(|SyntaxError { line, why }| refusal(path, &Remark::new(line, why)))?;
         let layer = read::read(&document, Origin::User);
         match layer.fatal.first() {
-            Some(remark) => Err(refuse(remark)),
+            Some(remark) => Err(refusal(path, remark)),
             None => Ok(Self { path: path.to_owned(), layer }),
         }
     }
@@ -46,6 +44,10 @@ impl ConfigFile {
         let path = self.path.parent().unwrap_or(Path::new("")).join(path);
         std::path::absolute(&path).unwrap_or(path)
     }
+}
+
+fn refusal(path: &Path, remark: &Remark) -> ConfigError {
+    ConfigError::new(ErrorCode::Config, remark.at(path)).hint("correct the file, or choose another with --config")
 }
 
 #[cfg(test)]

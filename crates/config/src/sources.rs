@@ -14,7 +14,7 @@ use crate::env::{self, Environment};
 use crate::home::Home;
 use crate::layer::{EDITING, Layer, Origin, Remark};
 use crate::schema::SCHEMA;
-use crate::tree::{Data, Member, Node, SyntaxError};
+use crate::tree::{self, Data, Member, Node, SyntaxError};
 use crate::trust::Fingerprint;
 use crate::{Flags, project, read, yaml};
 
@@ -182,9 +182,9 @@ impl Source {
             Err(error) if is_missing(&error) => return None,
             Err(error) => return Some(Layer::unreadable(Remark::new(0, format!("cannot be read: {error}")))),
         };
-        let layer = match String::from_utf8(bytes) {
+        let layer = match tree::text(bytes) {
             Ok(text) => self.layer(&text),
-            Err(_) => Layer::unreadable(Remark::new(0, "it is not text in UTF-8")),
+            Err(SyntaxError { line, why }) => Layer::unreadable(Remark::new(line, why)),
         };
         Some(Layer { print, ..layer })
     }

@@ -43,6 +43,15 @@ pub struct SyntaxError {
     pub why: String,
 }
 
+/// The text of a file.
+pub fn text(bytes: Vec<u8>) -> Result<String, SyntaxError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+        let line = before.filter(|byte| **byte == b'\n').count() + 1;
+        SyntaxError { line, why: "it is not UTF-8 text".to_owned() }
+    })
+}
+
 impl Node {
     /// A document without members.
     pub const EMPTY: Node = Node { line: 1, data: Data::Table(Vec::new()) };

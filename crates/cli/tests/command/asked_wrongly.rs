@@ -144,7 +144,7 @@ fn text_that_is_missing_or_unreadable_is_named() {
     let ran = place.run(&["add", "--start"]);
     assert!(ran.code == Some(2) && ran.err.contains("--text <TEXT>|--file <FILE>"), "{ran:?}");
     let config = place.path("work/ctx.toml");
-    std::fs::write(&config, b"\xff\xfe").expect("written");
+    std::fs::write(&config, b"# a note\n\xff\xfe").expect("written");
     let ran = place.run(&["config", "check", "--config", "ctx.toml"]);
-    assert!(ran.code == Some(1) && ran.out.contains("it is not UTF-8 text"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.out.contains("ctx.toml, line 2: it is not UTF-8 text"), "{ran:?}");
 }
