@@ -244,7 +244,7 @@ impl Desk<'_> {
         let messages = self.source.messages;
         let mut units = Vec::with_capacity(2 * messages.len());
         units.extend(self.sent());
-        let superseded = self.superseded_among(|| units.iter().map(|(_, laid)| laid));
+        let superseded = self.superseded_among(units.iter().map(|(_, laid)| laid));
         let mut calls: NameMap<&str, MadeCall<'_>> = NameMap::default();
         calls.reserve(messages.len() / 2);
         let mut steps = vec![0; messages.len()];

@@ -75,7 +75,7 @@ pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&V
         gone.retain(|at| !written.has(conversation, *at));
     }
     let warning = |kind: Staying| {
-        let Named { what, ids, tokens } = named(conversation, old, &ground.messages, (kind, &gone))?;
+        let BlocksInWords { what, ids, tokens } = named(conversation, old, &ground.messages, (kind, &gone))?;
         Some(format!("removes {what}, {tokens} tokens: {ids}; {}", kind.loss()))
     };
     BOTH.into_iter().filter_map(warning).collect()
@@ -127,7 +127,7 @@ pub fn kept(conversation: &Conversation, desk: &Desk<'_>, operation: &Operation)
     let Ok(left) = desk.without_staying(all.clone()) else { return Vec::new() };
     let kept: Blocks = blocks(&all).difference(&blocks(&left)).copied().collect();
     let remark = |kind: Staying| {
-        let Named { what, ids, tokens } = named(conversation, desk.view, desk.source.messages, (kind, &kept))?;
+        let BlocksInWords { what, ids, tokens } = named(conversation, desk.view, desk.source.messages, (kind, &kept))?;
         Some(format!("keeps {what}, {tokens} tokens: {ids}; {}", kind.reason()))
     };
     BOTH.into_iter().filter_map(remark).collect()
@@ -137,7 +137,7 @@ fn moved(conversation: &Conversation, desk: &Desk<'_>, ids: &[String]) -> Vec<St
     let Ok(targets) = desk.targets(ids, &Select::default()) else { return Vec::new() };
     let moved: Blocks = targets.iter().flat_map(Target::sent_blocks).collect();
     let remark = |kind: Staying| {
-        let Named { what, ids, tokens } = named(conversation, desk.view, desk.source.messages, (kind, &moved))?;
+        let BlocksInWords { what, ids, tokens } = named(conversation, desk.view, desk.source.messages, (kind, &moved))?;
         Some(format!("moves {what} too, {tokens} tokens: {ids}"))
     };
     BOTH.into_iter().filter_map(remark).collect()
@@ -150,8 +150,8 @@ fn source(unit: Unit) -> Option<(usize, usize)> {
     }
 }
 
-/// Blocks in words.
-struct Named {
+/// Blocks as a message names them.
+struct BlocksInWords {
     what: String,
     ids: String,
     tokens: String,
@@ -163,7 +163,7 @@ fn named(
     view: &View<'_>,
     messages: &[&Message],
     (kind, blocks): (Staying, &Blocks),
-) -> Option<Named> {
+) -> Option<BlocksInWords> {
     let mut ids = Vec::new();
     let mut kinds = BTreeSet::new();
     let mut weight = 0.0;
@@ -193,5 +193,5 @@ fn named(
     ids.truncate(MOST);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let ids = format!("{}{more}", ids.join(", "));
-    Some(Named { what: kind.name(&kinds), ids, tokens: count(conversation.tokens(weight)) })
+    Some(BlocksInWords { what: kind.name(&kinds), ids, tokens: count(conversation.tokens(weight)) })
 }

@@ -11,7 +11,7 @@ impl Desk<'_> {
     /// read again.
     pub fn superseded(&self) -> NameSet<&str> {
         let sent: Vec<ViewUnit> = self.sent().map(|(_, laid)| laid).collect();
-        self.superseded_among(|| sent.iter())
+        self.superseded_among(sent.iter())
     }
 
     /// The sent units, each with the index of its frame.
@@ -23,23 +23,20 @@ impl Desk<'_> {
     }
 
     /// The same among units that are known to be sent.
-    pub fn superseded_among<'u, U>(&self, sent: impl Fn() -> U) -> NameSet<&str>
-    where
-        U: DoubleEndedIterator<Item = &'u ViewUnit>,
-    {
+    pub fn superseded_among<'u>(&self, sent: impl DoubleEndedIterator<Item = &'u ViewUnit> + Clone) -> NameSet<&str> {
         let block = |laid: &ViewUnit| match laid.unit {
             Unit::Source { message, block: Some(block) } => self.source.messages.get(message)?.blocks.get(block),
             _ => None,
         };
         // Removed content supersedes nothing.
-        let whole = sent().filter(|laid| laid.result.is_none()).filter_map(block);
+        let whole = sent.clone().filter(|laid| laid.result.is_none()).filter_map(block);
         let results: NameSet<&str> = whole
             .filter(|block: &&Block| block.kind == Kind::ToolResult)
             .filter_map(|block| block.tool_use_id.as_deref())
             .collect();
         let mut seen: FastSet<(Key, Option<Key>)> = FastSet::default();
         let mut superseded = NameSet::default();
-        for call in sent().rev().filter_map(block).filter(|block| block.kind == Kind::ToolUse) {
+        for call in sent.rev().filter_map(block).filter(|block| block.kind == Kind::ToolUse) {
             let (Some(touch), Some(id)) = (&call.touches, call.tool_use_id.as_deref()) else { continue };
             if !results.contains(id) {
                 continue;

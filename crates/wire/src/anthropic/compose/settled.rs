@@ -10,7 +10,7 @@ use super::thinking::{report_dropped, sift};
 use super::{ComposedRequest, Input, Repair, Segment, pairs, paused, splice, stays};
 use crate::compose::settled::{self, Border, Finished, OpenMessages, Settled};
 use ctx_core::edit::fold::View;
-use ctx_core::fast_map::FastSet;
+use ctx_core::fast_map::NameSet;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ struct OwnPart {
     thoughts: usize,
     around: Around,
     /// The ids of calls and results, if some are synthetic: the open ones must differ from them.
-    ids: Option<FastSet<String>>,
+    ids: Option<NameSet<String>>,
 }
 
 /// The head of the request, as far as composing depends on it.
@@ -201,7 +201,7 @@ impl OwnPart {
     /// Whether all open ids are unique and differ from the settled ones. Calls and results share theirs.
     fn has_other_ids(&self, plan: &Plan<'_>) -> bool {
         let Some(settled) = &self.ids else { return true };
-        let mut known: FastSet<(&str, bool)> = FastSet::default();
+        let mut known: NameSet<(&str, bool)> = NameSet::default();
         let open = plan.outs.iter().flat_map(|out| ids(plan, out).map(|id| (id, out.role == Role::Assistant)));
         open.into_iter().all(|(id, is_call)| !settled.contains(id) && known.insert((id, is_call)))
     }
