@@ -20,12 +20,12 @@ pub fn correct(cards: &mut [Card], rows: &[ConversationRow], now: u64) {
 }
 
 /// The conversations of a store last active before `oldest`.
-pub fn inactive_since(oldest: u64, rows: &[ConversationRow], now: u64) -> Vec<String> {
-    let last = |row: &ConversationRow| match row.last_at {
+pub fn inactive_since(oldest: u64, rows: &[ConversationRow], now: u64) -> Vec<&ConversationRow> {
+    let last = |row: &&ConversationRow| match row.last_at {
         at if at > now + SLACK => by_the_log(row.last_seq, rows, now),
         at => at,
     };
-    rows.iter().filter(|row| last(row) < oldest).map(|row| row.id.clone()).collect()
+    rows.iter().filter(|row| last(row) < oldest).collect()
 }
 
 /// The latest possible time of the record with this number: it is not later than the records after it.
@@ -53,9 +53,9 @@ mod tests {
     fn a_clock_that_was_ahead_keeps_no_conversation_from_being_old() {
         let now = 1000 * DAY;
         let rows = [row("ahead", now + 30 * DAY, 5), row("after", now - 10 * DAY, 9), row("last", now - DAY, 12)];
-        assert_eq!(inactive_since(now - 5 * DAY, &rows, now), ["ahead", "after"]);
-        assert_eq!(inactive_since(now - 20 * DAY, &rows, now), [""; 0]);
-        assert_eq!(inactive_since(now, &rows[..1], now), [""; 0], "nothing tells how old it is");
+        assert_eq!(inactive_since(now - 5 * DAY, &rows, now), [&rows[0], &rows[1]]);
+        assert_eq!(inactive_since(now - 20 * DAY, &rows, now), [&rows[0]; 0]);
+        assert_eq!(inactive_since(now, &rows[..1], now), [&rows[0]; 0], "nothing tells how old it is");
     }
 
     #[test]

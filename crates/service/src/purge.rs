@@ -6,18 +6,20 @@ use crate::directory::SharedConversation;
 use crate::parts::{PATIENCE, Parts};
 use crate::threads::lock;
 use crate::view::is_figures;
-use ctx_store::{PurgeReport, StoreError};
+use ctx_store::{Expectation, PurgeReport, StoreError};
 use std::collections::BTreeSet;
 
 /// The number of conversations purged before other work gets a turn.
 const PURGED_TOGETHER: usize = 64;
 
 impl Parts {
-    pub(crate) fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
-        let mut inactive = activity::inactive_since(oldest, &self.store.conversations()?, now());
+    /// The conversations without activity since then, with their versions.
+    pub(crate) fn inactive_since(&self, oldest: u64) -> Result<Vec<Expectation>, StoreError> {
+        let rows = self.store.conversations()?;
+        let inactive = activity::inactive_since(oldest, &rows, now()).into_iter();
         // Figures have a time of their own.
-        inactive.retain(|id| !is_figures(id));
-        Ok(inactive)
+        let conversations = inactive.filter(|row| !is_figures(&row.id));
+        Ok(conversations.map(|row| Expectation { conversation: row.id.clone(), version: row.last_seq }).collect())
     }
 
     pub(crate) fn purge(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
@@ -30,18 +32,39 @@ impl Parts {
         }
         // A few at a time, so that none of them waits for all the others.
         for some in ids.chunks(PURGED_TOGETHER) {
-            purged += self.purge_some(some, None)?.1;
+            purged += self.purge_some(some)?;
         }
         ids.iter().flat_map(|id| self.confirm(id)).for_each(|warning| tracing::warn!("{warning}"));
         purged += self.store.sweep()?;
         Ok(purged)
     }
 
-    /// With `oldest`, only those without activity since then. Returns the removed ones.
-    pub(crate) fn purge_some(
+    fn purge_some(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
+        self.remove_with(ids, || Ok((ids.to_vec(), self.store.remove(ids)?))).map(|(_, purged)| purged)
+    }
+
+    /// Removes those that have not grown, here or through another daemon. Returns them.
+    pub(crate) fn remove_unchanged(&self, expected: &[Expectation]) -> Result<Vec<String>, StoreError> {
+        let ids: Vec<String> = expected.iter().map(|expect| expect.conversation.clone()).collect();
+        let (removed, _) = self.remove_with(&ids, || {
+            let (mut removed, mut purged) = (Vec::new(), PurgeReport::default());
+            // One whose newest steps are not stored yet has grown, too.
+            for expect in expected.iter().filter(|expect| !self.writer.has_backlog(&expect.conversation)) {
+                if let Some(report) = self.store.remove_if(expect)? {
+                    removed.push(expect.conversation.clone());
+                    purged += report;
+                }
+            }
+            Ok((removed, purged))
+        })?;
+        Ok(removed)
+    }
+
+    /// Removes conversations from the store, as `remove` does and tells, and from memory.
+    fn remove_with(
         &self,
         ids: &[String],
-        oldest: Option<u64>,
+        remove: impl FnOnce() -> Result<(Vec<String>, PurgeReport), StoreError>,
     ) -> Result<(Vec<String>, PurgeReport), StoreError> {
         // In a fixed order, so that two purges do not wait for each other.
         let sorted: BTreeSet<&String> = ids.iter().collect();
@@ -50,19 +73,14 @@ impl Parts {
         let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
         // Pending writes would bring them back.
         self.settle(PATIENCE);
-        let is_idle = |id: &&String| {
-            let card = || lock(&self.directory).card(id).map(|card| card.last_activity);
-            oldest.is_none_or(|oldest| card().is_none_or(|last| last < oldest))
-        };
-        let (idle, active): (Vec<&String>, Vec<&String>) = ids.iter().partition(is_idle);
-        let idle: Vec<String> = idle.into_iter().cloned().collect();
-        let removed = self.store.remove(&idle);
-        // Those are still stored: an empty place must not be taken for one of them.
-        let stay: Vec<&String> = if removed.is_err() { ids.iter().collect() } else { active };
-        self.with_directory(|directory| stay.iter().for_each(|id| directory.unload(id)));
-        let removed = removed?;
-        idle.iter().for_each(|id| self.forget(id));
-        Ok((idle, removed))
+        let removed = remove();
+        let gone = removed.as_ref().map_or(&[][..], |(gone, _)| gone);
+        // The others are still stored: an empty place must not be taken for one of them.
+        self.with_directory(|directory| {
+            ids.iter().filter(|id| !gone.contains(id)).for_each(|id| directory.unload(id));
+        });
+        gone.iter().for_each(|id| self.forget(id));
+        removed
     }
 
     /// Drops everything in memory about a conversation that is no longer stored.

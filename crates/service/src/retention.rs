@@ -9,8 +9,8 @@ use crate::parts::Parts;
 use crate::threads::lock;
 use crate::view::{FIGURES, figures_id, is_figures};
 use ctx_engine::conversation::waiting::WAITING;
-use ctx_engine::{NO, Refusal, record};
-use ctx_store::{NewRecord, Step, StoreError};
+use ctx_engine::{EDITED, NO, Refusal, record};
+use ctx_store::{Expectation, NewRecord, Step, StoreError};
 use std::collections::{BTreeMap, HashSet};
 
 /// The number of conversations in a batch.
@@ -41,11 +41,11 @@ impl Parts {
         let due = self.due(rules, oldest)?;
         let some = due.get(..due.len().min(TOGETHER)).unwrap_or_default();
         self.keep_figures(some)?;
-        let removed = self.remove_idle(some, oldest)?;
+        let removed = self.remove(some)?;
         let remaining = (due.len() - some.len()) as u64;
         if remaining == 0 {
             let months = self.old_months(rules)?;
-            self.remove_idle(&months, u64::MAX)?;
+            self.remove(&months)?;
             if removed > 0 || !months.is_empty() {
                 self.store.sweep()?;
             }
@@ -53,28 +53,34 @@ impl Parts {
         Ok(RetentionBatch { removed, remaining })
     }
 
-    /// The conversations whose content is too old, oldest first.
-    fn due(&self, rules: &Retention, oldest: u64) -> Result<Vec<String>, StoreError> {
+    /// The conversations whose content is too old, oldest first. Another daemon may edit one of them at any time, so the
+    /// store is asked, and asked for the versions first.
+    fn due(&self, rules: &Retention, oldest: u64) -> Result<Vec<Expectation>, StoreError> {
         let mut due = self.inactive_since(oldest)?;
         if due.is_empty() {
             return Ok(due);
         }
-        let waiting: HashSet<String> =
-            self.store.notes(WAITING)?.into_iter().filter(|(_, body)| body != NO).map(|(id, _)| id).collect();
-        due.retain(|id| !waiting.contains(id) && (rules.edited || !self.held.is_held(id)));
+        let (waiting, edited) = (self.noted(WAITING)?, self.noted(EDITED)?);
+        let is_edited = |id: &str| edited.contains(id) || self.held.is_held(id);
+        due.retain(|Expectation { conversation: id, .. }| !waiting.contains(id) && (rules.edited || !is_edited(id)));
         let directory = lock(&self.directory);
-        due.sort_by_cached_key(|id| directory.card(id).map(|card| card.last_activity));
+        due.sort_by_cached_key(|due| directory.card(&due.conversation).map(|card| card.last_activity));
         Ok(due)
     }
 
+    /// The conversations with this note.
+    fn noted(&self, name: &str) -> Result<HashSet<String>, StoreError> {
+        Ok(self.store.notes(name)?.into_iter().filter(|(_, body)| body != NO).map(|(id, _)| id).collect())
+    }
+
     /// Stores the sums of these conversations, before their records go.
-    fn keep_figures(&self, ids: &[String]) -> Result<(), Refusal> {
+    fn keep_figures(&self, due: &[Expectation]) -> Result<(), Refusal> {
         let mut months: BTreeMap<String, Vec<NewRecord>> = BTreeMap::new();
         {
             let mut ledger = lock(&self.ledger);
             ledger.read_on(&*self.store, &self.engine.models)?;
             let directory = lock(&self.directory);
-            for id in ids {
+            for id in due.iter().map(|due| &due.conversation) {
                 let card = directory.card(id);
                 // Costs of an imported copy were paid elsewhere.
                 if card.is_some_and(|card| card.imported) {
@@ -98,20 +104,19 @@ impl Parts {
         Ok(())
     }
 
-    fn remove_idle(&self, ids: &[String], oldest: u64) -> Result<u64, StoreError> {
-        if ids.is_empty() {
+    fn remove(&self, due: &[Expectation]) -> Result<u64, StoreError> {
+        if due.is_empty() {
             return Ok(0);
         }
-        let removed = self.purge_some(ids, Some(oldest))?.0;
+        let removed = self.remove_unchanged(due)?;
         removed.iter().flat_map(|id| self.confirm(id)).for_each(|warning| tracing::warn!("{warning}"));
         Ok(removed.len() as u64)
     }
 
-    fn old_months(&self, rules: &Retention) -> Result<Vec<String>, StoreError> {
+    fn old_months(&self, rules: &Retention) -> Result<Vec<Expectation>, StoreError> {
         let Some(figures) = rules.figures else { return Ok(Vec::new()) };
         let first = figures_id(now().saturating_sub(figures));
-        let mut months: Vec<String> = self.store.conversations()?.into_iter().map(|row| row.id).collect();
-        months.retain(|id| is_figures(id) && *id < first);
-        Ok(months)
+        let old = self.store.conversations()?.into_iter().filter(|row| is_figures(&row.id) && row.id < first);
+        Ok(old.map(|row| Expectation { conversation: row.id, version: row.last_seq }).collect())
     }
 }

@@ -527,7 +527,7 @@ impl Service {
 
     /// The stored conversations last active before `oldest`, including unlisted ones.
     pub fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
-        self.parts.inactive_since(oldest)
+        Ok(self.parts.inactive_since(oldest)?.into_iter().map(|inactive| inactive.conversation).collect())
     }
 
     /// Deletes conversations permanently. Work on them is finished first; a request that arrives meanwhile waits and

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::model::{AppendOutcome, Blob, ConversationRow, Owner, PurgeReport, Record, Records, Size, Step};
+use crate::model::{
+    AppendOutcome, Blob, ConversationRow, Expectation, Owner, PurgeReport, Record, Records, Size, Step,
+};
 use crate::{Counts, Cursor, Feed, Hash, Health, Progress, Reader, Store, StoreError};
 
 /// The store of one owner. Its clones for other owners share the numbers of records, and nothing else.
@@ -287,6 +289,13 @@ impl Store for MemoryStore {
 
     fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         Ok(self.write(|state| state.remove(conversations)))
+    }
+
+    fn remove_if(&self, expect: &Expectation) -> Result<Option<PurgeReport>, StoreError> {
+        Ok(self.write(|state| {
+            let is_same = state.version(&expect.conversation) == expect.version;
+            is_same.then(|| state.remove(std::slice::from_ref(&expect.conversation)))
+        }))
     }
 
     fn sweep(&self) -> Result<PurgeReport, StoreError> {

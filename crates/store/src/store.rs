@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, Progress, PurgeReport, Records, Replica, Size,
-    Snapshot, Step, StoreError, Trouble,
+    AppendOutcome, Blob, ConversationRow, Cursor, Expectation, Feed, Hash, Health, Progress, PurgeReport, Records,
+    Replica, Size, Snapshot, Step, StoreError, Trouble,
 };
 
 /// The reading half: never waits for a writer and never changes anything.
@@ -90,7 +90,7 @@ pub trait Reader: Send + Sync {
 /// A store that can be written to.
 pub trait Store: Reader {
     /// Stores the given steps in order and returns the outcome of each. If a step has an
-    /// [`crate::Expectation`] that does not hold, this one step is not stored. On an
+    /// [`Expectation`] that does not hold, this one step is not stored. On an
     /// error none is stored, except on [`StoreError::Unavailable`]: then they may be stored after all, and an append of
     /// the same steps finds them instead of repeating them. If any of the steps is durable, all of them, and everything
     /// appended before, are on disk when this returns.
@@ -109,6 +109,9 @@ pub trait Store: Reader {
     /// The first half of a purge: removes records and notes. It works in small transactions, one conversation at a
     /// time, so that an append never waits long.
     fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError>;
+
+    /// Removes a conversation unless it has grown: another daemon may have edited it meanwhile. `None` if it stays.
+    fn remove_if(&self, expect: &Expectation) -> Result<Option<PurgeReport>, StoreError>;
 
     /// The second half: removes unused blobs, whatever left them behind, and releases the space.
     fn sweep(&self) -> Result<PurgeReport, StoreError>;

@@ -64,7 +64,7 @@ fn a_daemon_that_is_cut_off_for_too_long_knows_nothing_any_more() {
     assert_eq!(two.say(&plain), Left::Streamed);
     two.proxy.set(Fault::HalfOpen);
     until("it knows nothing any more", || {
-        // All of them are stored before it goes on.
+        // The next one waits until all of them are observed, and each observation asks the database in vain.
         std::thread::sleep(Duration::from_millis(200));
         two.say(&plain) == Left::Withheld(Withheld::Store)
     });

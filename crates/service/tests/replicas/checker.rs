@@ -1,10 +1,11 @@
-//! Edits and requests through any daemon, with faults between the daemons and the database. Afterwards, what was
-//! acknowledged is compared with what was sent.
+//! Edits and requests through any daemon, with faults between the daemons and the database, while old conversations are
+//! removed. Afterwards, what was acknowledged is compared with what was sent.
 
 use crate::stage::{Daemon, Left, Stage, session, until};
+use ctx_service::Retention;
 use ctx_service::recorder::Withheld;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use testkit::{Fault, Random, Session, first_seed, is_long};
 
@@ -57,6 +58,7 @@ fn every_request_that_began_after_an_acknowledgement_carries_that_edit() {
     }];
 
     let (is_over, sent) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let removed = AtomicU64::new(0);
     let over = || is_over.load(Ordering::SeqCst);
     std::thread::scope(|scope| {
         for thread in 0..3 {
@@ -64,6 +66,7 @@ fn every_request_that_began_after_an_acknowledgement_carries_that_edit() {
             scope.spawn(move || requests(daemons, session, Random::new(seed + thread), sent, over));
         }
         scope.spawn(|| faults(&daemons, Random::new(seed + 10), &over));
+        scope.spawn(|| retention(&daemons, seed, &removed, &over));
         acknowledged.extend(edits(&daemons, &id, Random::new(seed + 20), Instant::now() + time));
         is_over.store(true, Ordering::SeqCst);
     });
@@ -90,12 +93,16 @@ fn every_request_that_began_after_an_acknowledgement_carries_that_edit() {
     let stored: Vec<String> = history.commits.iter().map(|commit| commit.id.to_string()).collect();
     assert!(acknowledged.iter().all(|edit| stored.contains(&edit.commit)), "seed {seed}: an acknowledged edit is lost");
 
+    let removed = removed.into_inner();
+    assert!(removed > 0, "seed {seed}: no old conversation was removed");
+
     let mut took: Vec<Duration> = acknowledged.iter().skip(1).map(|edit| edit.took).collect();
     took.sort();
     let conflicts: u64 = daemons.iter().map(|daemon| daemon.house.service.conflicts()).sum();
     let withheld = sent.iter().filter(|request| matches!(request.left, Left::Withheld(_))).count();
     println!(
-        "{} requests, {withheld} withheld, {conflicts} conflicts; {} edits acknowledged, {:?} in the middle, {:?} at most",
+        "{} requests, {withheld} withheld, {conflicts} conflicts, {removed} old conversations removed; \
+         {} edits acknowledged, {:?} in the middle, {:?} at most",
         sent.len(),
         took.len(),
         took.get(took.len() / 2),
@@ -143,6 +150,25 @@ fn edits(daemons: &[Daemon; 3], id: &str, mut random: Random, end: Instant) -> V
         std::thread::sleep(Duration::from_millis(random.between(1, 100) as u64));
     }
     acknowledged
+}
+
+/// Conversations without an edit begin, and each daemon removes what is old: all of them, but never the edited one.
+fn retention(daemons: &[Daemon; 3], seed: u64, removed: &AtomicU64, is_over: &dyn Fn() -> bool) {
+    let mut random = Random::new(seed + 30);
+    let rules = Retention { content: 0, figures: None, edited: false };
+    for number in 0.. {
+        if is_over() {
+            break;
+        }
+        let plain = session(seed + 1_000 + number, "plain");
+        let left = daemons[random.below(3)].say(&plain);
+        assert!(!matches!(left, Left::Composed(_)), "seed {seed}: an edit of another conversation: {left:?}");
+        // While the database is out of reach, nothing can be removed.
+        if let Ok(batch) = daemons[random.below(3)].house.service.retain(&rules) {
+            removed.fetch_add(batch.removed, Ordering::SeqCst);
+        }
+        std::thread::sleep(Duration::from_millis(random.between(20, 200) as u64));
+    }
 }
 
 /// At most one daemon at a time is cut off, stalled or slow.

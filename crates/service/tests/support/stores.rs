@@ -2,8 +2,8 @@
 //! handed.
 
 use ctx_store::{
-    AppendOutcome, Blob, ConversationRow, Cursor, Feed, Hash, Health, MemoryStore, Progress, PurgeReport, Reader,
-    Records, Size, Step, Store, StoreError,
+    AppendOutcome, Blob, ConversationRow, Cursor, Expectation, Feed, Hash, Health, MemoryStore, Progress, PurgeReport,
+    Reader, Records, Size, Step, Store, StoreError,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -226,6 +226,11 @@ impl Store for FailingStore {
     fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         self.writes.meet()?;
         self.inner.remove(conversations)
+    }
+
+    fn remove_if(&self, expect: &Expectation) -> Result<Option<PurgeReport>, StoreError> {
+        self.writes.meet()?;
+        self.inner.remove_if(expect)
     }
 
     fn sweep(&self) -> Result<PurgeReport, StoreError> {

@@ -32,7 +32,7 @@ pub use self::pool::Limits;
 use self::pool::Pool;
 use self::replica::PostgresReplica;
 pub use self::schema::Migration;
-use crate::model::{AppendOutcome, Blob, ConversationRow, Owner, PurgeReport, Records, Size, Step};
+use crate::model::{AppendOutcome, Blob, ConversationRow, Expectation, Owner, PurgeReport, Records, Size, Step};
 use crate::{Cursor, Feed, Hash, Health, Progress, Reader, Replica, Store, StoreError};
 
 /// The store of one owner in a database. Clones share the connections.
@@ -346,6 +346,10 @@ impl Store for PostgresStore {
 
     fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         purge::remove(&self.pool, self.owner, conversations)
+    }
+
+    fn remove_if(&self, expect: &Expectation) -> Result<Option<PurgeReport>, StoreError> {
+        purge::remove_one(&self.pool, self.owner, &expect.conversation, Some(expect.version))
     }
 
     fn residue(&self) -> &'static str {

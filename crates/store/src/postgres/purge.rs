@@ -26,30 +26,49 @@ const USES: &str = "SELECT substring(r.uses FROM 32 * i + 1 FOR 32) FROM ctx.rec
                     generate_series(0, length(r.uses) / 32 - 1) AS i WHERE r.owner = $1";
 
 pub fn remove(pool: &Arc<Pool>, owner: i32, conversations: &[String]) -> Result<PurgeReport, StoreError> {
-    let (mut purged, replica) = (PurgeReport::default(), pool.replica());
+    let mut purged = PurgeReport::default();
     for name in conversations {
-        let (begin, name) = (Pool::begin_writing(pool.limits.call), text::encode(name));
-        purged += pool.run(pool.limits.call, move |link| {
-            let (begin, name) = (begin.clone(), name.clone());
-            async move {
-                let sql = "WITH c AS (SELECT id FROM ctx.conversations WHERE owner = $1 AND name = $2 FOR UPDATE), \
-                    r AS (DELETE FROM ctx.records WHERE conversation IN (SELECT id FROM c) RETURNING size), \
-                    n AS (DELETE FROM ctx.notes WHERE conversation IN (SELECT id FROM c) RETURNING length(body) AS size), \
-                    gone AS (DELETE FROM ctx.conversations WHERE id IN (SELECT id FROM c)), \
-                    told AS (INSERT INTO ctx.edits (owner, conversation, replica) SELECT $1, $2, $3 FROM c) \
-                    SELECT (SELECT count(*) FROM r), (SELECT coalesce(sum(size), 0) FROM r)::bigint, \
-                           (SELECT coalesce(sum(size), 0) FROM n)::bigint, pg_notify('ctx_edits', '')";
-                let values = [(&owner as _, Type::INT4), (&name as _, Type::TEXT), (&replica as _, Type::INT8)];
-                let rows = alone(&link, &begin, sql, &values).await?;
-                let number = |column| -> Result<u64, StoreError> {
-                    let number = rows.first().map(|row| row.try_get::<_, i64>(column)).transpose()?;
-                    Ok(number.unwrap_or(0).cast_unsigned())
-                };
-                Ok(PurgeReport { records: number(0)?, blobs: 0, bytes: number(1)? + number(2)? })
-            }
-        })?;
+        purged += remove_one(pool, owner, name, None)?.unwrap_or_default();
     }
     Ok(purged)
+}
+
+/// `None` if there is no such conversation, or not in this version.
+pub fn remove_one(
+    pool: &Arc<Pool>,
+    owner: i32,
+    name: &str,
+    version: Option<u64>,
+) -> Result<Option<PurgeReport>, StoreError> {
+    let (begin, name, replica) = (Pool::begin_writing(pool.limits.call), text::encode(name), pool.replica());
+    let version = version.map(u64::cast_signed);
+    pool.run(pool.limits.call, move |link| {
+        let (begin, name) = (begin.clone(), name.clone());
+        async move {
+            let sql = "WITH c AS (SELECT id FROM ctx.conversations WHERE owner = $1 AND name = $2 \
+                                  AND version = coalesce($4, version) FOR UPDATE), \
+                r AS (DELETE FROM ctx.records WHERE conversation IN (SELECT id FROM c) RETURNING size), \
+                n AS (DELETE FROM ctx.notes WHERE conversation IN (SELECT id FROM c) RETURNING length(body) AS size), \
+                gone AS (DELETE FROM ctx.conversations WHERE id IN (SELECT id FROM c)), \
+                told AS (INSERT INTO ctx.edits (owner, conversation, replica) SELECT $1, $2, $3 FROM c) \
+                SELECT (SELECT count(*) FROM c), (SELECT count(*) FROM r), \
+                       (SELECT coalesce(sum(size), 0) FROM r)::bigint, \
+                       (SELECT coalesce(sum(size), 0) FROM n)::bigint, pg_notify('ctx_edits', '')";
+            let values = [
+                (&owner as _, Type::INT4),
+                (&name as _, Type::TEXT),
+                (&replica as _, Type::INT8),
+                (&version as _, Type::INT8),
+            ];
+            let rows = alone(&link, &begin, sql, &values).await?;
+            let number = |column| -> Result<u64, StoreError> {
+                let number = rows.first().map(|row| row.try_get::<_, i64>(column)).transpose()?;
+                Ok(number.unwrap_or(0).cast_unsigned())
+            };
+            let removed = PurgeReport { records: number(1)?, blobs: 0, bytes: number(2)? + number(3)? };
+            Ok((number(0)? > 0).then_some(removed))
+        }
+    })
 }
 
 pub fn sweep(pool: &Arc<Pool>, owner: i32) -> Result<PurgeReport, StoreError> {

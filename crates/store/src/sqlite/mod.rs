@@ -35,7 +35,7 @@ use self::log::Scope;
 pub use self::open::{OpenReport, SCHEMA_VERSION};
 use self::witness::Witness;
 use self::write::Writer;
-use crate::model::{AppendOutcome, Blob, ConversationRow, PurgeReport, Records, Size, Step, Trouble};
+use crate::model::{AppendOutcome, Blob, ConversationRow, Expectation, PurgeReport, Records, Size, Step, Trouble};
 use crate::{Cursor, Feed, Hash, Health, Progress, Reader, Store, StoreError};
 
 /// The number of readers to keep for reuse; more may work at once.
@@ -351,6 +351,17 @@ impl Store for SqliteStore {
 
     fn remove(&self, conversations: &[String]) -> Result<PurgeReport, StoreError> {
         purge::remove(self, conversations)
+    }
+
+    fn remove_if(&self, expect: &Expectation) -> Result<Option<PurgeReport>, StoreError> {
+        // No other process writes to the files.
+        let version =
+            self.reader.with(|connection| match read::conversation_id(connection, &expect.conversation)? {
+                Some(id) => read::version(connection, id, i64::MAX),
+                None => Ok(0),
+            })?;
+        let is_same = version == expect.version;
+        is_same.then(|| purge::remove(self, std::slice::from_ref(&expect.conversation))).transpose()
     }
 
     fn residue(&self) -> &'static str {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{append, at, blob, note, record, step};
 use ctx_store::{
-    AppendOutcome, Cursor, Hash, MemoryStore, NewRecord, Owner, Record, Snapshot, Step, Store, StoreError,
+    AppendOutcome, Cursor, Expectation, Hash, MemoryStore, NewRecord, Owner, Record, Snapshot, Step, Store, StoreError,
 };
 
 every_store! {
@@ -13,6 +13,7 @@ every_store! {
     nothing_of_a_step_in_conflict_is_stored
     steps_of_one_append_build_on_the_version_before_it
     a_version_is_not_met_again_after_a_purge
+    a_conversation_that_grew_is_not_removed_as_what_it_was
     of_many_writers_at_one_version_one_is_stored
     a_feed_delivers_every_record_once_in_portions
     a_feed_goes_on_from_a_cursor_that_was_written_down
@@ -94,6 +95,19 @@ fn a_version_is_not_met_again_after_a_purge(store: &dyn Store) {
     append(store, vec![at("a", 0, step("a", "again", &[]))]);
     let outcomes = store.append(vec![at("a", version, step("a", "of the first life", &[]))]).unwrap();
     assert_eq!(outcomes, [AppendOutcome::Conflict { version: 2 }]);
+}
+
+fn a_conversation_that_grew_is_not_removed_as_what_it_was(store: &dyn Store) {
+    let version = append(store, vec![step("a", "1", &[])])[0];
+    append(store, vec![step("b", "1", &[]), step("a", "2", &[])]);
+    let expect = |version| Expectation { conversation: "a".to_owned(), version };
+    assert_eq!(store.remove_if(&expect(version)).unwrap(), None);
+    assert_eq!(store.records("a", 0).unwrap().records.len(), 2);
+    let newest = store.conversations().unwrap()[0].last_seq;
+    let removed = store.remove_if(&expect(newest)).unwrap();
+    assert_eq!(removed.map(|removed| removed.records), Some(2));
+    assert_eq!(store.conversations().unwrap().len(), 1, "the other stays");
+    assert_eq!(store.remove_if(&expect(newest)).unwrap(), None, "it is gone");
 }
 
 fn of_many_writers_at_one_version_one_is_stored(store: &dyn Store) {
