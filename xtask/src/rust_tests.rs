@@ -48,6 +48,8 @@ impl Tests<'_> {
         cargo.envs(self.environment.iter().map(|(name, path)| (name, path)));
         if self.linted {
             cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("RUSTFLAGS", "-D warnings");
+            // Built once from nothing: a quarter less work.
+            cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
         }
         // Many tests wait for other programs.
         if std::env::var_os("RUST_TEST_THREADS").is_none() {
