@@ -37,11 +37,12 @@ pub struct Plan {
 
 type Series = fn(&Stage, &Plan, &mut Report) -> io::Result<()>;
 
-const SERIES: [(&str, Series); 11] = [
+const SERIES: [(&str, Series); 12] = [
     ("latency", series::latency::run),
     ("throughput", series::throughput::run),
     ("editing", series::editing::run),
     ("formats", series::formats::run),
+    ("formats-edited", series::formats::edited),
     ("parallel", series::parallel::run),
     ("beside", series::beside::run),
     ("scale", series::scale::run),

@@ -41,12 +41,11 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
         report.add(typical.ratio("formats", what, "µs", Goal::None));
         daemon.stop()?;
     }
-    edited(stage, plan, report)?;
     streaming::formats(stage, plan, report)
 }
 
 /// Edited requests compared with Messages in the same round: over minutes, the speed of a machine changes.
-fn edited(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+pub fn edited(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let size = SIZES[SIZES.len() - 1];
     let mut servers = Vec::new();
     for format in Format::ALL {
@@ -70,7 +69,7 @@ fn edited(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     for (format, own) in Format::ALL.iter().zip(&times).skip(1) {
         let ratios: Vec<f64> = own.iter().zip(&times[0]).map(|(own, messages)| own / messages).collect();
         let what = format!("{}, {}, 500 operations, compared with Messages", format.name(), size.name);
-        report.add(Row::alone("formats", what, "×", stats::median(&ratios), EDITED));
+        report.add(Row::alone("formats-edited", what, "×", stats::median(&ratios), EDITED));
     }
     servers.into_iter().try_for_each(|(_, daemon, ..)| daemon.stop())
 }
