@@ -1,6 +1,7 @@
 //! The entries of a provider's cache, derived from its rules and the sent requests.
 
 use super::{CacheRules, End, Outline, Reads, Writes};
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
@@ -94,10 +95,13 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
     fn find(&self, rules: &CacheRules, outline: &Outline<'_, K>, alive: &HashMap<K, usize, S>) -> Option<(Hit, usize)> {
         let ends = (0..outline.after.len()).rev().map(Some).chain([None]);
         let mut found = ends.filter_map(|end| Some((end, *alive.get(&outline.prefix(end)?)?)));
-        let (end, entry) = found.find(|(end, _)| rules.reaches(outline, *end))?;
-        let known = self.entries.get(entry).and_then(|entry| entry.tokens);
-        let tokens = known.map_or_else(|| (outline.tokens)(end), |tokens| tokens as f64);
-        Some((Hit { end, tokens: rules.reported(tokens) }, entry))
+        found.find_map(|(end, entry)| {
+            let known = self.entries.get(entry)?.tokens;
+            // An estimate weighs the whole prompt.
+            let tokens = LazyCell::new(|| known.map_or_else(|| (outline.tokens)(end), |tokens| tokens as f64));
+            let reaches = rules.reaches(outline, end, || *tokens);
+            reaches.then(|| (Hit { end, tokens: rules.reported(*tokens) }, entry))
+        })
     }
 
     fn refresh(&mut self, entry: usize, at: u64, lifetime: u64) {

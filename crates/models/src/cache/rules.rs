@@ -187,12 +187,12 @@ impl CacheRules {
         ends
     }
 
-    /// Whether a request finds a live prefix with this end.
-    pub(super) fn reaches<K: Copy>(&self, outline: &Outline<'_, K>, end: End) -> bool {
+    /// Whether a request finds a live prefix with this end and this many tokens.
+    pub(super) fn reaches<K: Copy>(&self, outline: &Outline<'_, K>, end: End, tokens: impl FnOnce() -> f64) -> bool {
         let look_back = match self.reads {
             Reads::LookBack(places) => places,
             Reads::AtEntries { .. } => return true,
-            Reads::LongestPrefix { .. } => return (outline.tokens)(end) >= self.minimum as f64,
+            Reads::LongestPrefix { .. } => return tokens() >= self.minimum as f64,
         };
         if end.is_none() && outline.breakpoints.head {
             return true;

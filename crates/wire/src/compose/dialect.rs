@@ -6,10 +6,10 @@ use super::{Input, Out, Piece, Repair};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::NewMessageId;
 use ctx_core::edit::fold::{Unit, View, Visit};
+use ctx_core::fast_map::{FastMap, FastSet, NameMap};
 use ctx_core::message::{Block, Kind, Message, Role};
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 
 /// A wire's part of composing: how it writes, and what its provider refuses.
 pub trait Dialect: Sync {
@@ -104,12 +104,12 @@ pub struct Plan<'a> {
     pub texts: Vec<&'a str>,
     pub repairs: Vec<Repair>,
     /// Elements to rewrite although all their blocks are sent, by index.
-    pub restyled: HashSet<u32>,
+    pub restyled: FastSet<u32>,
     /// The number of elements that lose their ids, settled ones included.
     pub loosened: usize,
     pub reasoning_dropped: usize,
     /// The client's messages with calls, by id; computed on demand.
-    pub calls: OnceCell<HashMap<&'a str, u32>>,
+    pub calls: OnceCell<NameMap<&'a str, u32>>,
 }
 
 /// The kind of a piece, for rules shared by all wires.
@@ -132,7 +132,7 @@ impl<'a> Plan<'a> {
             made: Vec::new(),
             texts,
             repairs: Vec::new(),
-            restyled: HashSet::new(),
+            restyled: FastSet::default(),
             loosened: 0,
             reasoning_dropped: 0,
             calls: OnceCell::new(),
@@ -166,7 +166,7 @@ impl<'a> Plan<'a> {
     /// The client's message with this call.
     pub fn message_with_call(&self, id: &str) -> Option<u32> {
         let calls = self.calls.get_or_init(|| {
-            let mut calls = HashMap::new();
+            let mut calls = NameMap::default();
             for (at, message) in self.messages() {
                 let made = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
                 for id in made.filter_map(|block| block.tool_use_id.as_deref()) {
@@ -216,8 +216,8 @@ impl<'a> Plan<'a> {
             let list = out.pieces.as_deref();
             list.is_none_or(|list| list.iter().any(|piece| matches!(piece, Piece::Client { .. })))
         };
-        let with_own: HashSet<u32> = self.outs.iter().filter(|out| has_own(out)).filter_map(|out| out.source).collect();
-        let mut seen = HashSet::new();
+        let with_own: FastSet<u32> = self.outs.iter().filter(|out| has_own(out)).filter_map(|out| out.source).collect();
+        let mut seen = FastSet::default();
         for out in &mut self.outs {
             let Some(source) = out.source else { continue };
             out.first = (has_own(out) || !with_own.contains(&source)) && seen.insert(source);
@@ -262,8 +262,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The replacement texts of results from this message on: by message and block, their indices.
-    fn new_results(&mut self, from: u32, view: &'a View<'a>) -> HashMap<u32, HashMap<u32, u32>> {
-        let mut found: HashMap<u32, HashMap<u32, u32>> = HashMap::new();
+    fn new_results(&mut self, from: u32, view: &'a View<'a>) -> FastMap<u32, FastMap<u32, u32>> {
+        let mut found: FastMap<u32, FastMap<u32, u32>> = FastMap::default();
         view.walk_from(from as usize, self.input.messages, &mut |met| {
             let Visit::Unit(laid) = met else { return };
             let Unit::Source { message, block: Some(block) } = laid.unit else { return };

@@ -3,8 +3,8 @@
 use super::dialect::{Plan, Tag};
 use super::layout::pieces;
 use super::{Out, Piece, Repair};
+use ctx_core::fast_map::{NameMap, NameSet};
 use ctx_core::message::{Kind, Role};
-use std::collections::{HashMap, HashSet};
 
 /// Removes calls without results and results without calls. A pair that the client itself sent incomplete stays.
 pub(super) fn close(plan: &mut Plan<'_>) {
@@ -40,8 +40,8 @@ pub(super) fn close(plan: &mut Plan<'_>) {
 }
 
 /// The calls without a result and the results without a call, except those `torn` by the client.
-fn lone(plan: &Plan<'_>, torn: &HashSet<String>) -> HashSet<(bool, String)> {
-    let sent: HashSet<(bool, &str)> =
+fn lone(plan: &Plan<'_>, torn: &NameSet<String>) -> NameSet<(bool, String)> {
+    let sent: NameSet<(bool, &str)> =
         plan.outs.iter().flat_map(|out| pieces(plan.input, out)).filter_map(|piece| named(plan, piece)).collect();
     let is_lone = |(is_call, id): &&(bool, &str)| !sent.contains(&(!is_call, id)) && !torn.contains(*id);
     sent.iter().filter(is_lone).map(|(is_call, id)| (*is_call, (*id).to_owned())).collect()
@@ -49,7 +49,7 @@ fn lone(plan: &Plan<'_>, torn: &HashSet<String>) -> HashSet<(bool, String)> {
 
 /// Makes ids unique among calls and among results. The client's block stays, else the first.
 fn once(plan: &mut Plan<'_>) {
-    let mut chosen: HashMap<(bool, &str), Piece> = HashMap::new();
+    let mut chosen: NameMap<(bool, &str), Piece> = NameMap::default();
     let mut is_twice = false;
     for piece in plan.outs.iter().flat_map(|out| pieces(plan.input, out)) {
         let Some(name) = named(plan, piece) else { continue };
@@ -63,7 +63,7 @@ fn once(plan: &mut Plan<'_>) {
         return;
     }
     let owned = |((is_call, id), piece): ((bool, &str), Piece)| ((is_call, id.to_owned()), piece);
-    let chosen: HashMap<(bool, String), Piece> = chosen.into_iter().map(owned).collect();
+    let chosen: NameMap<(bool, String), Piece> = chosen.into_iter().map(owned).collect();
     for at in 0..plan.outs.len() {
         let is_other = |plan: &Plan<'_>, piece: Piece| {
             let name = named(plan, piece).map(|(is_call, id)| (is_call, id.to_owned()));
@@ -87,8 +87,8 @@ fn named<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<(bool, &'p str)> {
 }
 
 /// The ids of pairs that the client itself sent incomplete.
-fn torn_by_the_client(plan: &Plan<'_>) -> HashSet<String> {
-    let mut sides: HashMap<&str, (bool, bool)> = HashMap::new();
+fn torn_by_the_client(plan: &Plan<'_>) -> NameSet<String> {
+    let mut sides: NameMap<&str, (bool, bool)> = NameMap::default();
     for block in plan.messages().flat_map(|(_, message)| &message.blocks) {
         let Some(id) = block.tool_use_id.as_deref() else { continue };
         let sides = sides.entry(id).or_default();
@@ -107,8 +107,8 @@ pub(super) fn bring_together(plan: &mut Plan<'_>, is_flat: bool) {
 }
 
 /// The calls of the first step whose results stand elsewhere, and the index behind it.
-fn first_unanswered(plan: &Plan<'_>, is_flat: bool) -> Option<(usize, HashSet<String>)> {
-    let mut places: HashMap<&str, (usize, usize)> = HashMap::new();
+fn first_unanswered(plan: &Plan<'_>, is_flat: bool) -> Option<(usize, NameSet<String>)> {
+    let mut places: NameMap<&str, (usize, usize)> = NameMap::default();
     for (at, out) in plan.outs.iter().enumerate() {
         for (_, id) in named_in(plan, out).filter(|(is_call, _)| !is_call) {
             places.entry(id).or_insert((at, at)).1 = at;
@@ -141,13 +141,13 @@ fn run_end(plan: &Plan<'_>, at: usize) -> usize {
     plan.outs[at..].iter().position(|out| out.role != Role::Assistant).map_or(plan.outs.len(), |run| at + run)
 }
 
-fn answers(plan: &Plan<'_>, out: &Out, calls: &HashSet<String>) -> bool {
+fn answers(plan: &Plan<'_>, out: &Out, calls: &NameSet<String>) -> bool {
     pieces(plan.input, out).any(|piece| matches!(plan.tag(piece), Tag::Result(Some(id)) if calls.contains(id)))
 }
 
 /// Whether all results stand directly behind, or where the client put them. `places`: of the first and the last message
 /// with a result.
-fn is_answered(plan: &Plan<'_>, next: usize, calls: &[&str], places: &HashMap<&str, (usize, usize)>) -> bool {
+fn is_answered(plan: &Plan<'_>, next: usize, calls: &[&str], places: &NameMap<&str, (usize, usize)>) -> bool {
     let found = || calls.iter().filter_map(|call| places.get(call));
     let Some(last) = found().map(|(_, last)| *last).max() else { return true };
     if found().any(|(first, _)| *first < next) {
@@ -165,7 +165,7 @@ fn is_answered(plan: &Plan<'_>, next: usize, calls: &[&str], places: &HashMap<&s
     is_direct || is_clients
 }
 
-fn bring(plan: &mut Plan<'_>, next: usize, calls: &HashSet<String>) {
+fn bring(plan: &mut Plan<'_>, next: usize, calls: &NameSet<String>) {
     let mut brought = Vec::new();
     let mut rest = Vec::new();
     let mut place = 0;

@@ -6,6 +6,7 @@ use crate::compose::dialect::{Plan, Tag};
 use crate::compose::layout::pieces;
 use crate::compose::{Piece, Repair};
 use ctx_core::Content;
+use ctx_core::message::Kind;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -133,9 +134,16 @@ fn drop_pairs(plan: &mut Plan<'_>, ids: &HashSet<String>) {
 
 /// Whether a program stands before this message: its calls may follow anywhere.
 pub(super) fn has_programs(plan: &Plan<'_>, message: usize) -> bool {
-    let mut before = (0..message).map(|at| plan.input.body.message(at));
-    before
-        .any(|element| memchr::memmem::find(element, b"\"program\"").is_some() && Item::read(element).kind == "program")
+    (0..message).filter_map(|at| call_about_programs(plan, at)).any(|item| item.kind == "program")
+}
+
+/// The call at this index if it may be a program, or made by one.
+fn call_about_programs<'a>(plan: &Plan<'a>, at: usize) -> Option<Item<'a>> {
+    // Results are long: they are not searched.
+    plan.input.messages.get(at)?.blocks.iter().find(|block| block.kind == Kind::ToolUse)?;
+    let element = plan.input.body.message(at);
+    memchr::memmem::find(element, b"\"program\"")?;
+    Some(Item::read(element)).filter(|item| item.sort == Sort::Call)
 }
 
 /// Removes the calls of a removed program (R13).
@@ -144,14 +152,12 @@ pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let mut programs = HashSet::new();
     let mut made_by = Vec::new();
     for at in plan.from..input.messages.len() {
-        let element = input.body.message(at);
-        let is_program = memchr::memmem::find(element, b"\"program\"").is_some();
-        let item = Item::read(if is_program { element } else { b"{}" });
-        let Some(id) = item.link().filter(|_| item.sort == Sort::Call) else { continue };
+        let Some(item) = call_about_programs(plan, at) else { continue };
+        let Some(id) = item.link() else { continue };
         if item.kind == "program" {
             programs.insert(id.into_owned());
         } else if let Some(caller) = item.value("caller") {
-            let caller = crate::compose::spell::text(element, caller.start, "caller_id");
+            let caller = crate::compose::spell::text(input.body.message(at), caller.start, "caller_id");
             made_by.extend(caller.map(|caller| (caller.into_owned(), id.into_owned())));
         }
     }

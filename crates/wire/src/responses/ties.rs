@@ -5,8 +5,8 @@ use super::ids;
 use super::item::Item;
 use crate::compose::dialect::Plan;
 use crate::compose::{Input, Out, Repair};
+use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::{Kind, Message, Role};
-use std::collections::{HashMap, HashSet};
 
 /// In every group that an operation changed, removes reasoning without its follower and cuts the ids of all other items
 /// (R27).
@@ -61,7 +61,7 @@ fn groups(plan: &Plan<'_>) -> Vec<std::ops::Range<usize>> {
 }
 
 /// The groups that operations changed.
-fn changed_groups(plan: &Plan<'_>, places: &HashMap<usize, usize>) -> Vec<std::ops::Range<usize>> {
+fn changed_groups(plan: &Plan<'_>, places: &FastMap<usize, usize>) -> Vec<std::ops::Range<usize>> {
     let continues = |group: &std::ops::Range<usize>| group.start == plan.from && !begins_group(plan.input, plan.from);
     let is_changed = |group: &std::ops::Range<usize>| {
         !is_untouched(plan, group, places) || (plan.from > 0 && plan.carried && continues(group))
@@ -70,12 +70,12 @@ fn changed_groups(plan: &Plan<'_>, places: &HashMap<usize, usize>) -> Vec<std::o
 }
 
 /// The index at which each unchanged client item is sent.
-fn places(outs: &[Out]) -> HashMap<usize, usize> {
+fn places(outs: &[Out]) -> FastMap<usize, usize> {
     let whole = outs.iter().enumerate().filter(|(_, out)| out.is_whole());
     whole.filter_map(|(at, out)| Some((out.source? as usize, at))).collect()
 }
 
-fn is_untouched(plan: &Plan<'_>, group: &std::ops::Range<usize>, places: &HashMap<usize, usize>) -> bool {
+fn is_untouched(plan: &Plan<'_>, group: &std::ops::Range<usize>, places: &FastMap<usize, usize>) -> bool {
     if group.clone().any(|item| plan.input.messages.get(item).is_some_and(|message| ids::is_long(message))) {
         return false;
     }
@@ -84,7 +84,7 @@ fn is_untouched(plan: &Plan<'_>, group: &std::ops::Range<usize>, places: &HashMa
 }
 
 /// Items of changed groups that are sent whole and have an id.
-fn ids_to_cut(plan: &Plan<'_>) -> HashSet<u32> {
+fn ids_to_cut(plan: &Plan<'_>) -> FastSet<u32> {
     let places = places(&plan.outs);
     let sent = changed_groups(plan, &places).into_iter().flatten().filter(|item| places.contains_key(item));
     let has_id = |item: &usize| {
@@ -100,11 +100,11 @@ fn drop_reasoning(plan: &mut Plan<'_>) {
     let messages = plan.input.messages;
     let is_thought = |at: usize| messages.get(at).is_some_and(|message| is_reasoning(message));
     let places = places(&plan.outs);
-    let changed: HashSet<usize> = changed_groups(plan, &places).into_iter().flatten().collect();
+    let changed: FastSet<usize> = changed_groups(plan, &places).into_iter().flatten().collect();
     let continues = plan.from > 0 && !begins_group(plan.input, plan.from);
     // The settled part of the step has its ids.
     plan.reaches_back |= continues && !plan.carried && changed.contains(&plan.from);
-    let mut gone: HashSet<usize> = HashSet::new();
+    let mut gone: FastSet<usize> = FastSet::default();
     // From the end: an item of a run stays if the next sent item is of the same run and stays, or is the follower.
     for at in (0..plan.outs.len()).rev() {
         let Some(source) = plan.outs[at].source.map(|source| source as usize) else { continue };

@@ -66,6 +66,10 @@ pub fn edited(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()>
             daemon.settle()?;
         }
     }
+    for (format, own) in Format::ALL.iter().zip(&times) {
+        let what = format!("{}, {}, 500 operations, p50", format.name(), size.name);
+        report.add(Row::alone("formats-edited", what, "µs", stats::median(own), Goal::None));
+    }
     for (format, own) in Format::ALL.iter().zip(&times).skip(1) {
         let ratios: Vec<f64> = own.iter().zip(&times[0]).map(|(own, messages)| own / messages).collect();
         let what = format!("{}, {}, 500 operations, compared with Messages", format.name(), size.name);
