@@ -158,6 +158,7 @@ fn the_service_knows_of_an_edit_before_the_first_request_leaves_with_it() {
 #[test]
 fn a_deferred_offload_keeps_no_request_waiting_for_its_file() {
     let (mut day, home) = (Day::new(), tempfile::tempdir().expect("a folder"));
+    day.house.service.settle(LONG);
     let service = Service::open(day.house.store.clone()).expect("a service");
     day.house.service = Arc::new(service.offloading_to(Folder::in_home(home.path())));
     day.edit(json!({"op": "offload", "ids": ["t1"]}), When::Cold);
