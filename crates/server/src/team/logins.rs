@@ -26,19 +26,19 @@ pub(crate) struct LoginLimits {
     polls: Limiter,
     wrong: Limiter,
     sign_ins: Limiter,
-    polled: Mutex<Polled>,
+    recent_machines: Mutex<RecentMachines>,
 }
 
 /// The machines that asked a moment ago.
 #[derive(Default)]
-struct Polled {
+struct RecentMachines {
     /// By the beginning of their secrets.
     machines: HashSet<String>,
     /// With the time, oldest first.
     order: VecDeque<(Instant, String)>,
 }
 
-impl Polled {
+impl RecentMachines {
     /// Remembers a machine; false if it is remembered already.
     fn put(&mut self, secret: &str, now: Instant) -> bool {
         while self.order.front().is_some_and(|(at, _)| now.duration_since(*at) >= INTERVAL - TOLERANCE) {
@@ -72,8 +72,8 @@ impl LoginLimits {
         if self.polls.count(0, now) >= MOST_POLLS {
             return false;
         }
-        let mut polled = self.polled.lock().unwrap_or_else(PoisonError::into_inner);
-        polled.put(secret, now) && self.polls.take(0, MOST_POLLS, now)
+        let mut recent = self.recent_machines.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.put(secret, now) && self.polls.take(0, MOST_POLLS, now)
     }
 
     /// Whether a person may sign in on the page once more.
@@ -149,11 +149,11 @@ mod tests {
         let (limits, now) = (LoginLimits::default(), Instant::now());
         let passed = (0..100_000).filter(|number| limits.may_poll_at(&format!("{number}"), now));
         assert_eq!(passed.count(), MOST_POLLS);
-        let polled = limits.polled.lock().expect("a lock");
-        assert_eq!((polled.machines.len(), polled.order.len()), (MOST_POLLS, MOST_POLLS));
-        drop(polled);
+        let recent = limits.recent_machines.lock().expect("a lock");
+        assert_eq!((recent.machines.len(), recent.order.len()), (MOST_POLLS, MOST_POLLS));
+        drop(recent);
         // Those of a while ago are forgotten.
         assert!(limits.may_poll_at("later", now + MINUTE));
-        assert_eq!(limits.polled.lock().expect("a lock").machines.len(), 1);
+        assert_eq!(limits.recent_machines.lock().expect("a lock").machines.len(), 1);
     }
 }
