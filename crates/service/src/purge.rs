@@ -40,32 +40,36 @@ impl Parts {
     }
 
     fn purge_some(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
-        self.remove_with(ids, || Ok((ids.to_vec(), self.store.remove(ids)?))).map(|(_, purged)| purged)
+        self.remove_with(ids, |gone| {
+            let purged = self.store.remove(ids)?;
+            gone.extend_from_slice(ids);
+            Ok(purged)
+        })
+        .1
     }
 
     /// Removes those that have not grown, here or through another daemon. Returns them.
     pub(crate) fn remove_unchanged(&self, expected: &[Expectation]) -> Result<Vec<String>, StoreError> {
         let ids: Vec<String> = expected.iter().map(|expect| expect.conversation.clone()).collect();
-        let (removed, _) = self.remove_with(&ids, || {
-            let (mut removed, mut purged) = (Vec::new(), PurgeReport::default());
+        let (removed, outcome) = self.remove_with(&ids, |gone| {
             // One whose newest steps are not stored yet has grown, too.
             for expect in expected.iter().filter(|expect| !self.writer.has_backlog(&expect.conversation)) {
-                if let Some(report) = self.store.remove_if(expect)? {
-                    removed.push(expect.conversation.clone());
-                    purged += report;
+                if self.store.remove_if(expect)?.is_some() {
+                    gone.push(expect.conversation.clone());
                 }
             }
-            Ok((removed, purged))
-        })?;
-        Ok(removed)
+            Ok(PurgeReport::default())
+        });
+        outcome.map(|_| removed)
     }
 
-    /// Removes conversations from the store, as `remove` does and tells, and from memory.
+    /// Removes conversations from the store, as `remove` does, and from memory. Returns those that `remove` listed as gone,
+    /// even if it failed afterwards.
     fn remove_with(
         &self,
         ids: &[String],
-        remove: impl FnOnce() -> Result<(Vec<String>, PurgeReport), StoreError>,
-    ) -> Result<(Vec<String>, PurgeReport), StoreError> {
+        remove: impl FnOnce(&mut Vec<String>) -> Result<PurgeReport, StoreError>,
+    ) -> (Vec<String>, Result<PurgeReport, StoreError>) {
         // In a fixed order, so that two purges do not wait for each other.
         let sorted: BTreeSet<&String> = ids.iter().collect();
         let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
@@ -73,14 +77,14 @@ impl Parts {
         let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
         // Pending writes would bring them back.
         self.settle(PATIENCE);
-        let removed = remove();
-        let gone = removed.as_ref().map_or(&[][..], |(gone, _)| gone);
+        let mut gone = Vec::new();
+        let outcome = remove(&mut gone);
         // The others are still stored: an empty place must not be taken for one of them.
         self.with_directory(|directory| {
             ids.iter().filter(|id| !gone.contains(id)).for_each(|id| directory.unload(id));
         });
         gone.iter().for_each(|id| self.forget(id));
-        removed
+        (gone, outcome)
     }
 
     /// Drops everything in memory about a conversation that is no longer stored.

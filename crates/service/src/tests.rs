@@ -9,6 +9,7 @@ use crate::parts::PATIENCE;
 use crate::threads::lock;
 use ctx_clients::Hints;
 use ctx_engine::attribution::SeenRequest;
+use ctx_store::{Expectation, Reader};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use stores::FailingStore;
@@ -74,4 +75,20 @@ fn what_leaves_memory_when_there_is_no_room_is_replayed_when_it_is_needed() {
         service.settle(PATIENCE);
         assert_eq!(service.compose(id, None).expect("whole"), body(2));
     }
+}
+
+#[test]
+fn a_removal_that_fails_half_way_leaves_nothing_of_what_is_gone_and_all_of_the_rest() {
+    let store = Arc::new(FailingStore::new());
+    let service = Service::open(store.clone()).expect("a service");
+    ["one", "two"].iter().for_each(|session| drop(see(&service, session, 1)));
+    service.settle(PATIENCE);
+    let rows = store.conversations().expect("rows").into_iter();
+    let due: Vec<_> = rows.map(|row| Expectation { conversation: row.id, version: row.last_seq }).collect();
+    store.fail_every_write(2);
+    service.parts.remove_unchanged(&due).expect_err("the second one fails");
+    store.heal();
+    let is_known = |at: usize| lock(&service.parts.directory).card(&due[at].conversation).is_some();
+    assert_eq!([is_known(0), is_known(1)], [false, true]);
+    assert_eq!(service.compose(&due[1].conversation, None).expect("stored"), body(1));
 }

@@ -50,6 +50,11 @@ struct Fault {
 }
 
 impl Fault {
+    fn fail_every(&self, n: u64) {
+        self.calls.store(0, Ordering::SeqCst);
+        self.every.store(n, Ordering::SeqCst);
+    }
+
     fn meet(&self) -> Result<(), StoreError> {
         std::thread::sleep(Duration::from_millis(self.delay_ms.load(Ordering::SeqCst)));
         let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
@@ -90,14 +95,14 @@ impl FailingStore {
         self.fail_every_read(u64::from(refuse));
     }
 
-    /// Every n-th write fails; 0: none.
+    /// Every n-th write from now on fails; 0: none.
     pub fn fail_every_write(&self, n: u64) {
-        self.writes.every.store(n, Ordering::SeqCst);
+        self.writes.fail_every(n);
     }
 
-    /// Every n-th read fails; 0: none.
+    /// Every n-th read from now on fails; 0: none.
     pub fn fail_every_read(&self, n: u64) {
-        self.reads.every.store(n, Ordering::SeqCst);
+        self.reads.fail_every(n);
     }
 
     /// Every call takes this long.
