@@ -103,7 +103,10 @@ impl Desks {
         let folder = self.folder(Owner(person))?;
         let store = self.store.of(Owner(person), folder.path())?;
         let place = self.store.place().display().to_string();
-        let service = match (Service::open(store.clone()), edited_cards::read(&folder, &place)) {
+        // After too long, edits were made that no longer name this daemon.
+        let is_current = !store.replica().is_some_and(|replica| replica.is_outdated());
+        let saved = || edited_cards::read(&folder, &place).filter(|_| is_current);
+        let service = match (Service::open(store.clone()), saved()) {
             (Err(error @ StoreError::Unavailable { .. }), Some(edited)) => {
                 tracing::warn!(%error, person, "opened without the database");
                 Service::open_away(store, edited)

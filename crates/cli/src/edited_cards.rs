@@ -140,8 +140,8 @@ impl Keeper {
     fn save(&self, all: bool) -> bool {
         let Some(service) = self.service.upgrade() else { return false };
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        if service.presence().is_some_and(|presence| presence.away.is_none()) {
-            saved.beat = SystemTime::now();
+        if let Some(presence) = service.presence().filter(|presence| presence.away.is_none()) {
+            saved.beat = SystemTime::now().checked_sub(presence.lease_age).unwrap_or(saved.beat);
         }
         if all {
             match path(&self.home).exists() {

@@ -6,15 +6,18 @@
 use ctx_clients::Hints;
 use ctx_engine::card::Card;
 use ctx_engine::conversation::Conversation;
+use ctx_store::Replica;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 type Whose = (Box<str>, Option<Box<str>>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct HeldSessions {
     inside: RwLock<Inside>,
+    /// The lease, if there are other daemons.
+    replica: Option<Arc<dyn Replica>>,
     /// Cut off from the other daemons for so long that any conversation may be edited.
     is_outdated: AtomicBool,
 }
@@ -38,6 +41,10 @@ struct Hold {
 }
 
 impl HeldSessions {
+    pub fn of(replica: Option<Arc<dyn Replica>>) -> HeldSessions {
+        HeldSessions { replica, ..HeldSessions::default() }
+    }
+
     /// Records whether the requests of a conversation are held; its card says whether it is edited.
     pub fn put(&self, card: &Card, held: bool) {
         self.note(&card.id, whose(card), Hold { held, edited: card.edited });
@@ -94,12 +101,14 @@ impl HeldSessions {
     }
 
     /// Whether memory counts. While it is outdated, every request is held, and may be edited.
-    pub fn set_outdated(&self, is_outdated: bool) {
-        self.is_outdated.store(is_outdated, Ordering::Release);
+    /// Returns whether it was outdated before.
+    pub fn set_outdated(&self, is_outdated: bool) -> bool {
+        self.is_outdated.swap(is_outdated, Ordering::AcqRel)
     }
 
+    /// The lease is asked too: a machine that wakes sends requests before it has noticed how long it slept.
     pub fn is_outdated(&self) -> bool {
-        self.is_outdated.load(Ordering::Acquire)
+        self.is_outdated.load(Ordering::Acquire) || self.replica.as_ref().is_some_and(|replica| replica.is_outdated())
     }
 
     /// Increases whenever another conversation is held, or is no longer.
@@ -179,6 +188,8 @@ fn whose(card: &Card) -> Option<Whose> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_store::{Absent, News, Presence, StoreError};
+    use std::time::Duration;
 
     #[test]
     fn only_what_may_be_edited_is_held() {
@@ -206,6 +217,37 @@ mod tests {
         assert!(held.is_edited_session("any", None) && !held.is_held("c1"));
         held.set_outdated(false);
         assert!(!held.holds(&Hints::default()) && !held.may_be_edited(Some("any"), None) && !held.is_edited("c1"));
+    }
+
+    /// A machine that woke a moment ago.
+    struct Woken;
+
+    impl Replica for Woken {
+        fn poll(&self, _: Duration) -> Result<News, StoreError> {
+            Err(StoreError::Slow)
+        }
+
+        fn beat(&self) -> Result<(), StoreError> {
+            Err(StoreError::Slow)
+        }
+
+        fn await_others(&self, _: &str) -> Result<Vec<Absent>, StoreError> {
+            Err(StoreError::Slow)
+        }
+
+        fn presence(&self) -> Presence {
+            Presence { is_outdated: true, ..Presence::default() }
+        }
+
+        fn leave(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_lease_that_is_too_old_counts_before_a_poll_has_failed() {
+        let held = HeldSessions::of(Some(Arc::new(Woken)));
+        assert!(held.holds(&Hints::default()) && held.may_be_edited(Some("any"), None));
     }
 
     #[test]

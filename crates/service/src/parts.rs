@@ -135,7 +135,7 @@ impl Parts {
         let (automatic, offload): (Arc<Switch>, Arc<OnceLock<Folder>>) = Default::default();
         let files = StepFiles { automatic: automatic.clone(), offload: offload.clone() };
         let writer = Writer::start(store.clone(), directory.clone(), gaps.clone(), files);
-        let held = HeldSessions::default();
+        let held = HeldSessions::of(replica.clone());
         for card in lock(&directory).cards() {
             let edited = edited.contains(&card.id);
             held.put(&Card { edited, ..card.clone() }, edited);

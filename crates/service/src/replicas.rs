@@ -59,7 +59,7 @@ fn follow_edits(service: &Weak<Service>, replica: &dyn Replica, growth: &Sender<
             service.parts.held.set_outdated(false);
             Ok(news.grown)
         });
-        if taken.is_err() && replica.presence().is_outdated {
+        if taken.is_err() && replica.is_outdated() {
             service.parts.forget_all();
         }
         drop(service);
@@ -122,9 +122,8 @@ impl Parts {
     /// Cut off for too long, this daemon knows nothing any more: its edits may have been changed, and others made. Until
     /// it has read everything again, no request passes that may be edited.
     fn forget_all(&self) {
-        if !self.held.is_outdated() {
+        if !self.held.set_outdated(true) {
             tracing::warn!("cut off from the database for too long: requests are refused until it is back");
-            self.held.set_outdated(true);
         }
         self.with_directory(|directory| directory.unload_all());
     }

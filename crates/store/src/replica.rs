@@ -39,6 +39,11 @@ pub trait Replica: Send + Sync {
     /// All daemons known to the store, and whether it is in reach. Does not ask the store.
     fn presence(&self) -> Presence;
 
+    /// Whether the last beat is so long ago that this daemon knows nothing any more. Asked for every request.
+    fn is_outdated(&self) -> bool {
+        self.presence().is_outdated
+    }
+
     /// Takes leave, so that no other daemon waits for this one or names it. Whether the store knows it.
     fn leave(&self) -> bool;
 }

@@ -140,6 +140,9 @@ impl Registry {
     /// Looks up the person of a session that began at the identity provider, after so many times at which their account
     /// was unlinked.
     pub fn recognise_signed_in(&self, session: &str, person: u32, unlinks: u64) -> Recognition {
+        if self.is_outdated() {
+            return Recognition::OutOfReach;
+        }
         let state = self.state();
         let is_valid = !state.is_ended(session) && state.unlinks(person) == unlinks;
         match state.person(person).filter(|_| is_valid) {
@@ -152,6 +155,9 @@ impl Registry {
     /// The person of an account at the identity provider. Stores what is still missing for that, step by step; usually
     /// nothing.
     pub fn admit(&self, next: impl Fn(&State) -> Result<oidc::Step, TeamError>) -> Result<Identity, TeamError> {
+        if self.is_outdated() {
+            return Err(StoreError::Unavailable { why: "it has been away for too long", source: None }.into());
+        }
         if let oidc::Step::Known(person) = next(&self.state())? {
             return Ok(Identity::without_key(person));
         }
@@ -170,6 +176,9 @@ impl Registry {
     }
 
     fn recognise_by(&self, find: impl Fn(&State, u64) -> Option<(&Arc<Key>, &Arc<Person>)>) -> Recognition {
+        if self.is_outdated() {
+            return Recognition::OutOfReach;
+        }
         let (state, now) = (self.state(), now());
         let Some((key, person)) = find(&state, now) else {
             return if self.is_away() { Recognition::OutOfReach } else { Recognition::Unknown };
@@ -188,6 +197,11 @@ impl Registry {
     /// Whether the store is out of reach, so that keys may exist that are unknown here.
     pub fn is_away(&self) -> bool {
         self.replica.as_ref().is_some_and(|replica| replica.presence().away.is_some())
+    }
+
+    /// Whether the store has been out of reach for so long that keys may have been revoked meanwhile.
+    fn is_outdated(&self) -> bool {
+        self.replica.as_ref().is_some_and(|replica| replica.is_outdated())
     }
 
     /// When a key was last used, by the minute.

@@ -54,13 +54,23 @@ fn a_daemon_that_is_cut_off_is_named_and_catches_up() {
     }
 }
 
-/// Commits name a silent daemon only for a time; it refuses requests before that time is over.
 #[test]
 fn a_daemon_that_is_cut_off_for_too_long_knows_nothing_any_more() {
     let Some(stage) = Stage::new() else { return };
-    let (one, two) = (stage.daemon("one"), stage.daemon_knowing("two", Duration::from_secs(3)));
+    knows_nothing_any_more(&stage.daemon("one"), &stage.daemon_knowing("two", Duration::from_secs(3)));
+}
+
+#[test]
+fn a_daemon_for_many_that_is_cut_off_for_too_long_knows_nothing_any_more_of_anyone() {
+    let Some(stage) = Stage::new() else { return };
+    let (hour, moment) = (Duration::from_secs(3_600), Duration::from_secs(3));
+    knows_nothing_any_more(&stage.desk_knowing("one", hour), &stage.desk_knowing("two", moment));
+}
+
+/// Commits name a silent daemon only for a time; it refuses requests before that time is over.
+fn knows_nothing_any_more(one: &Daemon, two: &Daemon) {
     let (edited, plain, new) = (session(11, "secret"), session(12, "plain"), session(13, "new"));
-    let id = edit_on_one_and_say_on_both(&one, &two, &edited, &plain);
+    let id = edit_on_one_and_say_on_both(one, two, &edited, &plain);
     assert_eq!(two.say(&plain), Left::Streamed);
     two.proxy.set(Fault::HalfOpen);
     until("it knows nothing any more", || {

@@ -6,7 +6,7 @@ use ctx_api::edit::{EditRequest, EditResult};
 use ctx_engine::Refusal;
 use ctx_engine::card::Card;
 use ctx_service::{Recorder, Service};
-use ctx_store::{Limits, PostgresStore};
+use ctx_store::{Limits, Owner, PostgresStore, StoreError};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,10 +49,24 @@ impl Stage {
         self.daemon_within(name, Limits { known, ..LIMITS })
     }
 
+    /// A daemon whose calls of the database may take this long.
+    pub fn patient_daemon(&self, name: &str, call: Duration) -> Daemon {
+        self.daemon_within(name, Limits { call, ..LIMITS })
+    }
+
+    /// The desk of a person on a daemon for many, which knows nothing any more after so long without a beat.
+    pub fn desk_knowing(&self, name: &str, known: Duration) -> Daemon {
+        self.opened(Limits { known, ..LIMITS }, |store| Ok(store.join_for_several(name)?.of(Owner(7))))
+    }
+
     fn daemon_within(&self, name: &str, limits: Limits) -> Daemon {
+        self.opened(limits, |store| store.join(name))
+    }
+
+    fn opened(&self, limits: Limits, join: impl FnOnce(PostgresStore) -> Result<PostgresStore, StoreError>) -> Daemon {
         let proxy = FaultProxy::to(self.server.port()).expect("a proxy");
         let address = PostgresServer::url_at(proxy.address().port(), &self.database).parse().expect("an address");
-        let store = PostgresStore::open_within(&address, limits).and_then(|store| store.join(name)).expect("a store");
+        let store = PostgresStore::open_within(&address, limits).and_then(join).expect("a store");
         let house = House::on(Arc::new(store));
         let recorder = Recorder::start(house.service.clone()).expect("threads");
         Daemon { house, recorder, proxy }

@@ -50,6 +50,8 @@ struct Unsettled {
     transaction: String,
     steps: Arc<Vec<Step>>,
     conflicts: Vec<Option<u64>>,
+    /// Of its records, in order.
+    checksums: Vec<i64>,
 }
 
 /// The result of the first round trip.
@@ -106,6 +108,7 @@ pub async fn append(
             transaction: ground.transaction,
             steps: steps.clone(),
             conflicts: plan.conflicts.clone(),
+            checksums: plan.checksums().to_vec(),
         };
         writing.unsettled = Some(unsettled.clone());
         match plan.store(&link, owner, pool.replica()).await {
@@ -199,7 +202,7 @@ fn names(steps: &[Step]) -> (Vec<String>, Vec<String>) {
 /// Finds out what became of a commit: its outcomes, or `None` if nothing was stored.
 async fn settle(pool: &Pool, unsettled: &Unsettled) -> Result<Option<Vec<AppendOutcome>>, StoreError> {
     let link = pool.connect().await?;
-    let Unsettled { owner, transaction, steps, conflicts } = unsettled;
+    let Unsettled { owner, transaction, steps, conflicts, checksums } = unsettled;
     let values = [(transaction as _, Type::TEXT)];
     loop {
         let status = link.client.query_typed_one("SELECT pg_xact_status($1::xid8)", &values).await;
@@ -215,10 +218,16 @@ async fn settle(pool: &Pool, unsettled: &Unsettled) -> Result<Option<Vec<AppendO
             _ => return Ok(None),
         }
     }
-    let sql = "SELECT seq FROM ctx.records WHERE txid = $1::xid8 AND owner = $2 ORDER BY seq";
+    let sql = "SELECT seq, checksum FROM ctx.records WHERE txid = $1::xid8 AND owner = $2 ORDER BY seq";
     let rows = link.client.query_typed(sql, &[(transaction as _, Type::TEXT), (owner as _, Type::INT4)]).await?;
-    let numbers = rows.iter().map(|row| Ok(row.try_get::<_, i64>(0)?.cast_unsigned()));
-    Ok(Some(outcomes(steps, conflicts, numbers.collect::<Result<_, StoreError>>()?)))
+    let mut numbers = Vec::with_capacity(rows.len());
+    let mut stored = Vec::with_capacity(rows.len());
+    for row in rows {
+        numbers.push(row.try_get::<_, i64>(0)?.cast_unsigned());
+        stored.push(row.try_get::<_, i64>(1)?);
+    }
+    // A server that lost the transaction in a crash gives its number again.
+    Ok((stored == *checksums).then(|| outcomes(steps, conflicts, numbers)))
 }
 
 /// Gives the numbers of an append to its steps, in order.
@@ -229,4 +238,37 @@ fn outcomes(steps: &[Step], conflicts: &[Option<u64>], numbers: Vec<u64>) -> Vec
         None => AppendOutcome::Stored { numbers: numbers.by_ref().take(step.records.len()).collect() },
     });
     outcomes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NewRecord, PostgresStore, Store};
+    use testkit::PostgresServer;
+
+    #[test]
+    fn a_number_that_now_belongs_to_another_transaction_says_nothing_about_a_lost_one() {
+        let Some(server) = PostgresServer::shared() else { return };
+        let database = server.new_database();
+        let store = PostgresStore::open(&server.url(&database).parse().unwrap()).unwrap();
+        let record = NewRecord { conversation: "c1".into(), kind: "k".into(), ..NewRecord::default() };
+        let step = Step { records: vec![record], ..Step::default() };
+        store.append(vec![step.clone()]).unwrap();
+        let asked = server.sql(&database, "SELECT txid, checksum FROM ctx.records").unwrap();
+        let (transaction, checksum) = asked.split_once('|').unwrap();
+        let became = |checksum: i64| {
+            let unsettled = Unsettled {
+                owner: 0,
+                transaction: transaction.to_owned(),
+                steps: Arc::new(vec![step.clone()]),
+                conflicts: vec![None],
+                checksums: vec![checksum],
+            };
+            let pool = store.pool.clone();
+            store.pool.call(Duration::from_secs(20), async move { settle(&pool, &unsettled).await }).unwrap()
+        };
+        let checksum: i64 = checksum.parse().unwrap();
+        assert!(became(checksum).is_some());
+        assert_eq!(became(checksum + 1), None);
+    }
 }

@@ -44,6 +44,18 @@ struct Mail {
     taken: Option<News>,
     /// A reader takes the news; before that, nothing of the owner is in memory.
     is_followed: bool,
+    readers: usize,
+}
+
+impl Mail {
+    /// Nobody takes the news any more. Returns what was not in effect yet.
+    fn close(&mut self) -> Option<News> {
+        self.is_followed = false;
+        match (self.taken.take(), self.waiting.take()) {
+            (taken, Some(waiting)) => Some(joined(taken, waiting)),
+            (taken, None) => taken,
+        }
+    }
 }
 
 impl Drop for Hub {
@@ -63,7 +75,12 @@ impl Hub {
 
     /// The daemon for one owner. Open it before anything of the owner is read into memory.
     pub fn of(self: &Arc<Self>, owner: i32) -> Arc<dyn Replica> {
-        let inbox = lock(&self.inboxes).entry(owner).or_default().clone();
+        let inbox = {
+            let mut inboxes = lock(&self.inboxes);
+            let inbox = inboxes.entry(owner).or_default();
+            lock(&inbox.state).readers += 1;
+            inbox.clone()
+        };
         Arc::new(OwnerReplica { hub: self.clone(), owner, inbox })
     }
 
@@ -80,16 +97,14 @@ impl Hub {
     /// Hands out the news. Owners that came during the poll may have missed some.
     fn distribute(&self, all: &AllNews, before: &HashSet<i32>) {
         let inboxes = lock(&self.inboxes);
-        if let Some(unserved) = self.unserved.get() {
-            if all.is_incomplete {
-                unserved(None, &[]);
-            }
-            for (owner, news) in &all.by_owner {
-                if !news.edited.is_empty() && !inboxes.contains_key(owner) {
-                    unserved(Some(Owner(owner.cast_unsigned())), &news.edited);
-                }
-            }
+        if all.is_incomplete
+            && let Some(unserved) = self.unserved.get()
+        {
+            unserved(None, &[]);
         }
+        all.by_owner.iter().filter(|(owner, _)| !inboxes.contains_key(owner)).for_each(|(owner, news)| {
+            self.hand_to_none(*owner, news);
+        });
         for (owner, inbox) in &*inboxes {
             let news = all.by_owner.get(owner).cloned().unwrap_or_default();
             let is_incomplete = all.is_incomplete || !before.contains(owner);
@@ -100,6 +115,16 @@ impl Hub {
                 mail.waiting = Some(joined(waiting, News { is_incomplete, ..news }));
                 inbox.changed.notify_all();
             }
+        }
+    }
+
+    /// Tells of the edits of an owner whose store is not open.
+    fn hand_to_none(&self, owner: i32, news: &News) {
+        let Some(unserved) = self.unserved.get() else { return };
+        if news.is_incomplete {
+            unserved(None, &[]);
+        } else if !news.edited.is_empty() {
+            unserved(Some(Owner(owner.cast_unsigned())), &news.edited);
         }
     }
 
@@ -167,28 +192,37 @@ struct OwnerReplica {
 impl Drop for OwnerReplica {
     fn drop(&mut self) {
         let mut inboxes = lock(&self.hub.inboxes);
-        // The map's and this one.
-        if Arc::strong_count(&self.inbox) <= 2 {
+        let mut mail = lock(&self.inbox.state);
+        mail.readers -= 1;
+        if mail.readers == 0 {
             inboxes.remove(&self.owner);
+            // Before anyone opens the store again, and before they count as seen.
+            mail.close().iter().for_each(|news| self.hub.hand_to_none(self.owner, news));
         }
+        // Another reader takes what this one took.
+        self.inbox.changed.notify_all();
     }
 }
 
 impl Replica for OwnerReplica {
-    /// Does not ask the database: the hub does, for all owners.
+    /// Does not ask the database: the hub does, for all owners. Without news, it fails as long as this daemon is cut off
+    /// for so long that it knows nothing any more.
     fn poll(&self, most: Duration) -> Result<News, StoreError> {
         let end = Instant::now() + most.max(QUIET);
         let mut mail = lock(&self.inbox.state);
         mail.is_followed = true;
         while mail.waiting.is_none() && mail.taken.is_none() {
-            let Some(left) = end.checked_duration_since(Instant::now()) else { return Ok(News::default()) };
+            let Some(left) = end.checked_duration_since(Instant::now()) else {
+                return match self.is_outdated() {
+                    true => Err(StoreError::Unavailable { why: "it has been away for too long", source: None }),
+                    false => Ok(News::default()),
+                };
+            };
             mail = self.inbox.changed.wait_timeout(mail, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         // News that could not be taken into account are handed out again.
-        let news = match (mail.taken.take(), mail.waiting.take()) {
-            (taken, Some(waiting)) => joined(taken, waiting),
-            (taken, None) => taken.unwrap_or_default(),
-        };
+        let news = mail.close().unwrap_or_default();
+        mail.is_followed = true;
         mail.taken = Some(news.clone());
         Ok(news)
     }
@@ -214,11 +248,15 @@ impl Replica for OwnerReplica {
         self.hub.inner.presence()
     }
 
+    fn is_outdated(&self) -> bool {
+        self.hub.inner.is_outdated()
+    }
+
     /// The daemon leaves with the owner that runs it.
     fn leave(&self) -> bool {
         let has_left = self.owner == Owner::SOLE.0.cast_signed() && self.hub.inner.leave();
         let mut mail = lock(&self.inbox.state);
-        (mail.is_followed, mail.waiting, mail.taken) = (false, None, None);
+        mail.close();
         self.inbox.changed.notify_all();
         has_left
     }

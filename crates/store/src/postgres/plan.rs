@@ -164,6 +164,11 @@ impl Plan {
         Ok(())
     }
 
+    /// The checksums of the records, in order.
+    pub fn checksums(&self) -> &[i64] {
+        &self.records.checksums
+    }
+
     /// False if all steps are in conflict, or there is none.
     pub fn stores_something(&self) -> bool {
         self.conflicts.iter().any(Option::is_none)

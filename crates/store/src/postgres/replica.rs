@@ -9,7 +9,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -58,12 +58,30 @@ struct Sight {
     seen: String,
     /// The snapshot of the last poll.
     polled: String,
-    /// The time of the last beat.
-    beaten_at: Instant,
+    beaten: Beat,
     /// Until the first beat after the store was out of reach from the start.
     knows_nothing: bool,
     tidied_at: Instant,
     others: Vec<(String, Duration)>,
+}
+
+/// The time of the last beat.
+#[derive(Clone, Copy)]
+struct Beat {
+    running: Instant,
+    /// Goes on while the machine sleeps.
+    clock: SystemTime,
+}
+
+impl Beat {
+    fn now() -> Self {
+        Self { running: Instant::now(), clock: SystemTime::now() }
+    }
+
+    /// A clock that is set forward makes it older until the next beat: that costs refusals, never an edit.
+    fn age(self) -> Duration {
+        self.running.elapsed().max(self.clock.elapsed().unwrap_or_default())
+    }
 }
 
 impl Drop for PostgresReplica {
@@ -82,9 +100,14 @@ impl PostgresReplica {
 pub fn later(pool: Arc<Pool>, name: &str) -> Arc<Inner> {
     let id = RandomState::new().hash_one((std::process::id(), name)).cast_signed() | 1;
     pool.set_replica(id);
-    let now = Instant::now();
-    let (seen, polled) = (String::new(), String::new());
-    let sight = Sight { seen, polled, beaten_at: now, knows_nothing: true, tidied_at: now, others: Vec::new() };
+    let sight = Sight {
+        seen: String::new(),
+        polled: String::new(),
+        beaten: Beat::now(),
+        knows_nothing: true,
+        tidied_at: Instant::now(),
+        others: Vec::new(),
+    };
     Arc::new(Inner {
         pool,
         id,
@@ -122,7 +145,7 @@ impl Inner {
             }
         })?;
         let mut sight = lock(&self.sight);
-        (sight.polled, sight.seen, sight.beaten_at) = (seen.clone(), seen, Instant::now());
+        (sight.polled, sight.seen, sight.beaten) = (seen.clone(), seen, Beat::now());
         Ok(())
     }
 
@@ -166,6 +189,10 @@ impl Replica for PostgresReplica {
 
     fn presence(&self) -> Presence {
         self.inner.presence()
+    }
+
+    fn is_outdated(&self) -> bool {
+        self.inner.is_outdated()
     }
 
     fn leave(&self) -> bool {
@@ -222,7 +249,7 @@ impl Inner {
 
     pub(super) fn presence(&self) -> Presence {
         let sight = lock(&self.sight);
-        let silent = sight.beaten_at.elapsed();
+        let silent = sight.beaten.age();
         let away = self.pool.away().or_else(|| (silent > LEASE).then_some(silent));
         Presence {
             name: self.name.clone(),
@@ -232,6 +259,10 @@ impl Inner {
             late_calls: self.pool.late_calls(),
             others: sight.others.clone(),
         }
+    }
+
+    pub(super) fn is_outdated(&self) -> bool {
+        lock(&self.sight).beaten.age() > self.pool.limits.known
     }
 
     pub(super) fn leave(self: &Arc<Self>) -> bool {
@@ -270,9 +301,10 @@ impl Inner {
     async fn poll(&self, most: Duration) -> Result<AllNews, StoreError> {
         let link = self.connected().await?;
         let _ = timeout(most, self.notified.notified()).await;
-        let (since, is_incomplete) = {
+        let (since, before, knows_nothing) = {
             let sight = lock(&self.sight);
-            (sight.seen.clone(), sight.knows_nothing || sight.beaten_at.elapsed() > LONG_AWAY)
+            let is_too_old = sight.beaten.age() > LONG_AWAY.min(self.pool.limits.known);
+            (sight.seen.clone(), sight.polled.clone(), sight.knows_nothing || is_too_old)
         };
         let edits = "SELECT DISTINCT owner, conversation FROM ctx.edits WHERE replica <> $2 \
                      AND txid >= pg_snapshot_xmin($1::text::pg_snapshot) \
@@ -284,16 +316,17 @@ impl Inner {
                      AND r.txid < pg_snapshot_xmin(pg_current_snapshot()) GROUP BY r.owner, c.name";
         let others = "SELECT name, extract(epoch FROM clock_timestamp() - beat)::float8 FROM ctx.replicas \
                       WHERE id <> $1 ORDER BY name";
+        let own = "SELECT pg_current_snapshot()::text, (SELECT seen::text FROM ctx.replicas WHERE id = $1)";
         let (seen, id) = ((&since as _, Type::TEXT), (&self.id as _, Type::INT8));
-        let (edit_values, grown_values, other_values) = ([seen.clone(), id.clone()], [seen], [id]);
+        let (edit_values, grown_values, id) = ([seen.clone(), id.clone()], [seen], [id]);
         let begin = Pool::begin_reading(self.pool.limits.call.min(LEASE));
         let client = &link.client;
         let (begun, edits, grown, others, snapshot, ended) = tokio::join!(
             client.batch_execute(&begin),
             client.query_typed(edits, &edit_values),
             client.query_typed(grown, &grown_values),
-            client.query_typed(others, &other_values),
-            client.query_typed_one("SELECT pg_current_snapshot()::text", &[]),
+            client.query_typed(others, &id),
+            client.query_typed_one(own, &id),
             client.batch_execute("COMMIT"),
         );
         // The first error is the cause of the others.
@@ -307,8 +340,12 @@ impl Inner {
             by_owner.entry(row.try_get(0)?).or_default().grown.push(grown);
         }
         let others = others?.iter().map(other).collect::<Result<Vec<_>, _>>()?;
-        let snapshot = snapshot?.try_get(0)?;
+        let own = snapshot?;
+        let (snapshot, stored): (String, Option<String>) = (own.try_get(0)?, own.try_get(1)?);
         ended?;
+        // A server that lost our beat in a crash gives transaction numbers again that it gave before.
+        let is_known = stored.is_some_and(|stored| stored == since || stored == before);
+        let is_incomplete = knows_nothing || !is_known;
         *self.link.lock().await = Some(link);
         let mut sight = lock(&self.sight);
         (sight.polled, sight.others) = (snapshot, others);
@@ -319,7 +356,9 @@ impl Inner {
         if self.has_left.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let link = self.connected().await?;
+        // A connection since the poll may be to a server that has crashed meanwhile.
+        let link = self.link.lock().await.take().filter(|link| !link.client.is_closed());
+        let link = link.ok_or(StoreError::Unavailable { why: "the connection was closed", source: None })?;
         let (polled, tidies) = {
             let sight = lock(&self.sight);
             (sight.polled.clone(), sight.tidied_at.elapsed() > TIDY)
@@ -344,7 +383,7 @@ impl Inner {
         }
         *self.link.lock().await = Some(link);
         let mut sight = lock(&self.sight);
-        (sight.seen, sight.beaten_at, sight.knows_nothing) = (polled, Instant::now(), false);
+        (sight.seen, sight.beaten, sight.knows_nothing) = (polled, Beat::now(), false);
         if tidies {
             sight.tidied_at = Instant::now();
         }
@@ -360,4 +399,18 @@ fn other(row: &Row) -> Result<(String, Duration), StoreError> {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_ages_while_the_machine_sleeps_and_a_clock_set_back_makes_it_no_younger() {
+        let day = Duration::from_secs(86_400);
+        let before_sleep = Beat { running: Instant::now(), clock: SystemTime::now() - day };
+        assert!(before_sleep.age() >= day);
+        let ahead = Beat { running: Instant::now() - LEASE, clock: SystemTime::now() + day };
+        assert!(ahead.age() >= LEASE && ahead.age() < day);
+    }
 }

@@ -268,3 +268,61 @@ fn edits_during_the_opening_of_a_store_are_known_before_it_serves() {
         }
     });
 }
+
+/// The store of an owner closes while its follower waits for news.
+#[test]
+fn a_follower_that_ends_with_news_in_its_hands_holds_no_edit_up() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.url(&server.new_database());
+    let open = |name: &str| {
+        let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap();
+        store.join_for_several(name).unwrap()
+    };
+    let (one, two) = (open("one"), open("two"));
+    let (tell, told) = channel();
+    two.on_unserved(move |owner, ids| {
+        let _ = tell.send((owner, ids.to_vec()));
+    });
+    let replica = two.of(Owner(7)).replica().unwrap();
+    let follower = std::thread::spawn(move || {
+        loop {
+            let news = replica.poll(Duration::from_secs(60)).unwrap();
+            if !news.edited.is_empty() {
+                return news.edited;
+            }
+            replica.beat().unwrap();
+        }
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let (mine, theirs) = (one.of(Owner(0)), one.of(Owner(7)));
+    append(&theirs, vec![announced("c")]);
+    assert_eq!(follower.join().unwrap(), ["c"]);
+    assert_eq!(theirs.replica().unwrap().await_others("c").unwrap(), []);
+    assert_eq!(told.try_recv(), Ok((Some(Owner(7)), vec!["c".to_owned()])), "the file of its owner is outdated");
+    append(&mine, vec![announced("d")]);
+    assert_eq!(mine.replica().unwrap().await_others("d").unwrap(), [], "the daemon goes on beating");
+}
+
+/// After a crash, the server gives numbers of transactions again that it lost.
+#[test]
+fn a_crash_of_the_server_hides_no_edit() {
+    let Some(server) = PostgresServer::start_another() else { return };
+    let database = server.new_database();
+    server.sql(&database, "ALTER SYSTEM SET wal_writer_delay = '10s'").unwrap();
+    server.sql(&database, "SELECT pg_reload_conf()").unwrap();
+    let url = server.url(&database);
+    let (one, two) = (daemon(&url, "one"), daemon(&url, "two"));
+    assert_eq!(two.take(), [""; 0]);
+    for round in 0..3 {
+        for number in 0..20 {
+            append(&one.store, vec![step("c", &format!("{round} {number}"), &[])]);
+        }
+        assert_eq!(two.take(), [""; 0]);
+        server.crash().unwrap();
+        let name = format!("edited {round}");
+        while one.store.append(vec![announced(&name)]).is_err() {}
+        let news = (0..50).find_map(|_| two.replica.poll(SOON).ok()).unwrap();
+        assert!(news.is_incomplete || news.edited.contains(&name), "{round}: {news:?}");
+        two.replica.beat().unwrap();
+    }
+}
