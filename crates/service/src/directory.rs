@@ -159,7 +159,6 @@ impl Directory {
         self.unload(id);
         self.cards.remove(id);
         self.given.remove(id);
-        self.losses.remove(id);
         self.incomplete.remove(id);
         self.by_session.forget(id);
         self.by_wire.forget(id);

@@ -97,7 +97,14 @@ impl Parts {
         self.held.forget(id, card.as_ref());
         self.alarm.set(id, None);
         self.engine.offload_folder.iter().for_each(|folder| folder.forget(id));
+        let is_pending = self.writer.has_backlog(id) || self.storing.is_locked(id);
+        self.with_directory(|directory| {
+            // What is still to be written here would bring it back, if another daemon removed it.
+            if is_pending || directory.is_loaded(id) {
+                directory.outdate(id);
+            }
+            directory.forget(id);
+        });
         self.writer.set_version(id, 0);
-        self.with_directory(|directory| directory.forget(id));
     }
 }

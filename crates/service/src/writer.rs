@@ -11,6 +11,7 @@ use crate::directory::Directory;
 use crate::idle::IdleGate;
 use crate::threads::lock;
 use backlog::Backlog;
+use ctx_engine::Conversation;
 use ctx_store::{Record, Step, Store};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -40,7 +41,27 @@ enum Job {
     Settle(SyncSender<()>),
     /// A step that a thread waits for: stored alone, after all earlier ones, if none of those was lost. Listeners are
     /// notified when the sender is dropped.
-    Now(Step, u64, SyncSender<Result<(), WriteError>>, Receiver<()>),
+    Now(Step, Base, SyncSender<Result<(), WriteError>>, Receiver<()>),
+}
+
+/// The state of a conversation that an awaited step builds on.
+#[derive(Debug, Clone, Copy)]
+pub struct Base {
+    losses: u64,
+    /// The version at which it was read; `None` if records of other daemons do not matter.
+    read_at: Option<u64>,
+}
+
+impl From<u64> for Base {
+    fn from(losses: u64) -> Base {
+        Base { losses, read_at: None }
+    }
+}
+
+impl From<&Conversation> for Base {
+    fn from(conversation: &Conversation) -> Base {
+        Base { losses: conversation.log.losses, read_at: Some(conversation.log.version) }
+    }
 }
 
 /// A step that waits for the disk.
@@ -130,13 +151,13 @@ impl Writer {
         }
     }
 
-    /// Stores a step and waits until it is safe on disk. `losses`: of the conversation that it builds on.
-    pub fn write_now(&self, step: Step, losses: u64) -> Result<Untold, WriteError> {
+    /// Stores a step and waits until it is safe on disk.
+    pub fn write_now(&self, step: Step, base: impl Into<Base>) -> Result<Untold, WriteError> {
         let (done, wait) = sync_channel(1);
         let (untold, counts) = sync_channel(1);
         let _hurry = self.gaps.hurry();
         self.jobs
-            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, losses, done, counts)))
+            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, base.into(), done, counts)))
             .map_err(|_| WriteError::Stopped)?;
         wait.recv().map_err(|_| WriteError::Stopped)??;
         Ok(Untold(untold))
@@ -199,7 +220,7 @@ impl Writer {
         self.versions.as_ref().map(|versions| versions.get(id))
     }
 
-    /// Records that memory has this version of a conversation.
+    /// Records that this version of a conversation was read into memory.
     pub fn set_version(&self, id: &str, version: u64) {
         self.versions.iter().for_each(|versions| versions.put(id, version));
     }

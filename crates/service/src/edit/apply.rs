@@ -4,7 +4,7 @@ use super::WrittenFiles;
 use crate::clock::now;
 use crate::parts::Parts;
 use crate::threads::lock;
-use crate::writer::Untold;
+use crate::writer::{Base, Untold};
 use ctx_api::edit::{EditRequest, EditResult};
 use ctx_core::edit::{Commit, History};
 use ctx_core::hint::Command;
@@ -98,11 +98,11 @@ impl Parts {
         let lost_edits = conversation.log.lost_edits && !(is_commit && newest.is_some_and(takes_losses_into_account));
         let edited = stays || lost_edits || conversation.waits() || conversation.policy.automated || next.is_sent();
         let _under_way = self.under_way(&id);
-        let (card, losses) = (card::of(&conversation), conversation.log.losses);
+        let (card, base, version) = (card::of(&conversation), Base::from(&*conversation), conversation.log.version);
         drop(conversation);
         let files = self.offload.get().map(|folder| folder.write(&id, files)).transpose()?;
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
-        let untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The commit"))?;
+        let untold = self.writer.write_now(step, base).map_err(|error| error.refusal("The commit"))?;
         files.into_iter().for_each(WrittenFiles::keep);
         // It is stored: from now on no request may leave without it, even if the store cannot be read.
         if edited {
@@ -116,11 +116,18 @@ impl Parts {
         });
         if let Some(shared) = loaded {
             let mut conversation = lock(&shared);
-            conversation.history = next;
-            conversation.log.lost_edits = lost_edits;
-            conversation.composing.weight = None;
-            let mut card = card::of(&conversation);
-            self.held.put(&card, edited);
+            let mut card;
+            if conversation.log.version == version {
+                conversation.history = next;
+                conversation.log.lost_edits = lost_edits;
+                conversation.composing.weight = None;
+                card = card::of(&conversation);
+                self.held.put(&card, edited);
+            } else {
+                // It was read again, with these records and those of other daemons since.
+                card = card::of(&conversation);
+                self.held.update(&conversation);
+            }
             let mut directory = lock(&self.directory);
             // An edit is not a turn.
             card.imported = directory.card(&id).is_some_and(|card| card.imported);

@@ -8,6 +8,7 @@ use crate::clock::now;
 use crate::keyed_lock::KeyGuard;
 use crate::parts::Parts;
 use crate::threads::lock;
+use crate::writer::Base;
 pub(crate) use alarm::Alarm;
 use ctx_api::edit::{EditResult, When};
 use ctx_api::waiting::{WaitView, WaitingView};
@@ -201,9 +202,9 @@ impl Parts {
         step.notes = notes(&conversation);
         conversation.waiting = before;
         let _under_way = self.under_way(&id);
-        let losses = conversation.log.losses;
+        let base = Base::from(&*conversation);
         drop(conversation);
-        let _untold = self.writer.write_now(step, losses).map_err(|error| error.refusal("The change"))?;
+        let _untold = self.writer.write_now(step, base).map_err(|error| error.refusal("The change"))?;
         // If it was unloaded meanwhile, it is replayed with the new record.
         if let Some(shared) = self.get(&id)? {
             let mut conversation = lock(&shared);

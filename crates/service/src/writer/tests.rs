@@ -15,7 +15,7 @@ fn what_somebody_waits_for_goes_before_other_conversations_and_behind_its_own() 
         ..Step::default()
     };
     let later = |step| Job::Step(PendingStep { step, losses: None });
-    let now = |step| Job::Now(step, 0, sync_channel(1).0, sync_channel(1).1);
+    let now = |step| Job::Now(step, 0.into(), sync_channel(1).0, sync_channel(1).1);
     let mut backlog = VecDeque::from([
         later(step("a", "1")),
         later(step("b", "2")),

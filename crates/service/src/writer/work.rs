@@ -2,12 +2,12 @@
 
 use super::backlog::Backlog;
 use super::versions::Versions;
-use super::{Job, Listener, PendingStep, StepFiles, WriteError, conversation_of, size};
+use super::{Base, Job, Listener, PendingStep, StepFiles, WriteError, conversation_of, size};
 use crate::directory::Directory;
 use crate::idle::IdleGate;
 use crate::threads::lock;
 use ctx_engine::log;
-use ctx_store::{AppendOutcome, NewRecord, Record, Step, Store, StoreError};
+use ctx_store::{AppendOutcome, Expectation, NewRecord, Record, Step, Store, StoreError};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,8 +112,8 @@ impl Work {
                     Job::Step(step) => steps.push(step),
                     Job::Lost(conversation) => self.unload(|directory| directory.lose(&conversation)),
                     Job::Settle(done) => waiting.push(done),
-                    Job::Now(step, losses, done, counts) => {
-                        now = Some((step, losses, done, counts));
+                    Job::Now(step, base, done, counts) => {
+                        now = Some((step, base, done, counts));
                         break;
                     }
                 }
@@ -125,8 +125,8 @@ impl Work {
             unanswered = self.finish(steps);
             if !unanswered.is_empty() {
                 waiting.into_iter().rev().for_each(|done| backlog.push_front(Job::Settle(done)));
-                now.into_iter().for_each(|(step, losses, done, counts)| {
-                    backlog.push_front(Job::Now(step, losses, done, counts));
+                now.into_iter().for_each(|(step, base, done, counts)| {
+                    backlog.push_front(Job::Now(step, base, done, counts));
                 });
                 refuse_awaited(&mut backlog);
                 continue;
@@ -134,8 +134,8 @@ impl Work {
             for done in waiting {
                 let _ = done.try_send(());
             }
-            if let Some((step, losses, done, counts)) = now {
-                self.answer(step, losses, &done, &counts);
+            if let Some((step, base, done, counts)) = now {
+                self.answer(step, base, &done, &counts);
             }
         }
     }
@@ -161,9 +161,9 @@ impl Work {
     }
 
     /// Stores an awaited step and tells its thread.
-    fn answer(&self, step: Step, losses: u64, done: &SyncSender<Result<(), WriteError>>, counts: &Receiver<()>) {
+    fn answer(&self, step: Step, base: Base, done: &SyncSender<Result<(), WriteError>>, counts: &Receiver<()>) {
         let records = step.records.clone();
-        match self.store_now(step, losses) {
+        match self.store_now(step, base) {
             Ok(outcomes) => {
                 let _ = done.try_send(Ok(()));
                 let _ = counts.recv_timeout(COUNTS);
@@ -181,10 +181,15 @@ impl Work {
         }
     }
 
-    fn store_now(&self, step: Step, losses: u64) -> Result<Vec<AppendOutcome>, WriteError> {
-        let conversation = step.records.first().map(|record| record.conversation.as_str()).unwrap_or_default();
-        if lock(&self.directory).losses(conversation) != losses {
+    fn store_now(&self, mut step: Step, base: Base) -> Result<Vec<AppendOutcome>, WriteError> {
+        let conversation = step.records.first().map(|record| record.conversation.clone()).unwrap_or_default();
+        if lock(&self.directory).losses(&conversation) != base.losses {
             return Err(if self.versions.is_some() { WriteError::Conflict } else { WriteError::BuiltOnLost });
+        }
+        if let (Some(versions), Some(read_at)) = (&self.versions, base.read_at) {
+            // Read again meanwhile, it may have records of other daemons that the step does not know.
+            let version = versions.since(&conversation, read_at).ok_or(WriteError::Conflict)?;
+            step.expect = Some(Expectation { conversation, version });
         }
         let outcomes = self.append(vec![step])?;
         let is_conflict = outcomes.iter().any(|outcome| matches!(outcome, AppendOutcome::Conflict { .. }));

@@ -4,7 +4,7 @@ use crate::stage::{Daemon, Left, Stage, session, until};
 use crate::support::hints;
 use ctx_core::ErrorCode;
 use serde_json::json;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use testkit::{Fault, Session};
 
 #[test]
@@ -171,4 +171,71 @@ fn an_answer_whose_request_was_overtaken_is_not_booked_for_another() {
         .collect();
     let own = requests.iter().filter(|request| **request == u64::from(stored.request)).count();
     assert_eq!(own, 1, "{requests:?}");
+}
+
+/// The bytes that every append begins with.
+const APPEND: &[u8] = b"FOR NO KEY UPDATE";
+
+/// An edit waits for the database while another one is made elsewhere, and its conversation is read again meanwhile.
+#[test]
+fn an_edit_that_another_one_overtook_is_made_on_top_of_it() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.patient_daemon("two", Duration::from_secs(20)));
+    let (edited, other) = (session(60, "secret"), session(61, "other"));
+    one.say(&edited);
+    one.settle();
+    let id = one.house.ids().remove(0);
+    one.rewrite(&id, "t1#0", "FIRST");
+    assert!(two.say(&edited).says("FIRST"));
+    two.say(&other);
+    two.settle();
+    std::thread::scope(|scope| {
+        two.proxy.set(Fault::HoldFrom(APPEND));
+        let mut grown = other.clone();
+        grown.assistant("answer").user("a turn that the writer waits for");
+        two.say(&grown);
+        std::thread::sleep(Duration::from_millis(200));
+        let late = scope.spawn(|| two.rewrite(&id, "t1#1", "LATE"));
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(one.rewrite(&id, "t1#0", "OVERTAKING").warnings, [""; 0], "both know it");
+        assert!(two.say(&edited).says("OVERTAKING"), "read again");
+        two.proxy.set(Fault::None);
+        late.join().expect("no panic");
+    });
+    for daemon in [&one, &two] {
+        let sent = daemon.say(&edited);
+        assert!(sent.says("OVERTAKING") && sent.says("LATE"), "{sent:?}");
+    }
+    let house = stage.alone();
+    assert_eq!(house.service.history(&id, 100).expect("a history").commits.len(), 3);
+}
+
+#[test]
+fn what_was_purged_does_not_come_back_with_a_turn_that_waited() {
+    let Some(stage) = Stage::new() else { return };
+    let (one, two) = (stage.daemon("one"), stage.patient_daemon("two", Duration::from_secs(20)));
+    let (said, other) = (session(62, "secret"), session(63, "other"));
+    two.say(&said);
+    two.settle();
+    let id = two.house.ids().remove(0);
+    two.say(&other);
+    two.settle();
+    until("it is known elsewhere", || one.house.ids().contains(&id));
+    two.proxy.set(Fault::HoldFrom(APPEND));
+    for session in [&other, &said] {
+        let mut grown = session.clone();
+        grown.assistant("answer").user("a turn that is not stored yet");
+        two.say(&grown);
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+    one.house.service.purge(std::slice::from_ref(&id)).expect("removed");
+    assert!(!two.house.ids().contains(&id), "it knows");
+    two.proxy.set(Fault::None);
+    two.settle();
+    assert_eq!(stage.alone().ids().len(), 1);
+    let mut grown = said.clone();
+    grown.assistant("answer").user("it goes on");
+    assert!(matches!(two.say(&grown), Left::Streamed | Left::AsItCame), "it begins anew");
+    two.settle();
+    assert_eq!(stage.alone().turns(&id).len(), 3);
 }
