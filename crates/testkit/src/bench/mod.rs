@@ -14,6 +14,7 @@ mod series;
 pub mod sink;
 mod stage;
 mod stats;
+mod steady;
 
 use report::{Report, Rounds};
 use stage::{Daemon, Stage};
@@ -29,7 +30,7 @@ pub struct Plan {
     pub nginx: PathBuf,
     /// Fewer rounds: two minutes instead of eight.
     pub quick: bool,
-    /// Only the series with this name.
+    /// Only the series with this name, and those whose names continue it: `team` is also `team-load`.
     pub only: Option<String>,
     /// The file for the result as JSON.
     pub json: Option<PathBuf>,
@@ -37,7 +38,7 @@ pub struct Plan {
 
 type Series = fn(&Stage, &Plan, &mut Report) -> io::Result<()>;
 
-const SERIES: [(&str, Series); 12] = [
+const SERIES: [(&str, Series); 14] = [
     ("latency", series::latency::run),
     ("throughput", series::throughput::run),
     ("editing", series::editing::run),
@@ -50,6 +51,8 @@ const SERIES: [(&str, Series); 12] = [
     ("daemon", series::daemon::run),
     ("growth", series::growth::run),
     ("team", series::team::run),
+    ("team-load", series::team_load::run),
+    ("team-start", series::team::start),
 ];
 
 /// The possible names in [`Plan::only`].
@@ -62,7 +65,7 @@ pub fn run(plan: &Plan) -> io::Result<usize> {
     let stage = Stage::set(&plan.ctx, &plan.nginx)?;
     let mut report = Report::new(plan.quick);
     for (name, measure) in SERIES {
-        if plan.only.as_deref().is_none_or(|only| only == name) {
+        if plan.only.as_deref().is_none_or(|only| is_part(name, only)) {
             measure(&stage, plan, &mut report).map_err(|error| io::Error::other(format!("{name}: {error}")))?;
         }
     }
@@ -71,6 +74,10 @@ pub fn run(plan: &Plan) -> io::Result<usize> {
         std::fs::write(file, format!("{:#}\n", report.json()))?;
     }
     Ok(report.missed())
+}
+
+fn is_part(name: &str, whole: &str) -> bool {
+    name.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// The three servers that a series compares.

@@ -10,4 +10,5 @@ pub mod parallel;
 pub mod scale;
 pub mod streaming;
 pub mod team;
+pub mod team_load;
 pub mod throughput;

@@ -1,5 +1,5 @@
-//! Three daemons on one PostgreSQL database behind nginx: the delay of requests with and without the database, commits
-//! on all daemons, an outage, the growth of the database, memory, and a start with many conversations.
+//! Three daemons on one PostgreSQL database behind nginx: the delay of requests without a pause, commits on all daemons,
+//! an outage, the growth of the database, memory, and a start with many conversations.
 
 use super::editing::finish;
 use crate::bench::load::Connection;
@@ -17,7 +17,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const DAEMONS: usize = 3;
-const LATENCY: Goal = Goal::AtMost(2.0);
+/// Without a pause, while three daemons and the database record on the same processors.
+const LATENCY: [Goal; 2] = [Goal::AtMost(2.0), Goal::None];
 const COMMITS: usize = 90;
 /// Milliseconds until a commit is acknowledged: in the middle, at the 99th percentile, while a daemon is dying.
 const COMMIT: [Goal; 3] = [Goal::AtMost(30.0), Goal::AtMost(100.0), Goal::AtMost(2500.0)];
@@ -32,11 +33,7 @@ const MEMORY: Goal = Goal::AtMost(1000.0);
 const START: Goal = Goal::AtMost(1000.0);
 
 pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
-    let Some(server) = PostgresServer::shared() else {
-        report.note("team: left out, because PostgreSQL is not installed".into());
-        return Ok(());
-    };
-    let team = Team::gather(stage, server)?;
+    let Some(team) = Team::gather(stage, "team", report)? else { return Ok(()) };
     team.latency(stage, plan, report, "")?;
     team.commits(report)?;
     team.growth(report)?;
@@ -44,15 +41,20 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     team.proxy.set(Fault::Cut);
     team.latency(stage, plan, report, ", without the database")?;
     team.proxy.set(Fault::None);
-    team.memory(report)?;
+    team.memory(report)
+}
+
+pub fn start(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let Some(team) = Team::gather(stage, "team-start", report)? else { return Ok(()) };
     team.start(stage, if plan.quick { 5_000 } else { 100_000 }, report)
 }
 
 /// The daemons, and what stands before and behind them.
-struct Team {
+pub(super) struct Team {
+    series: &'static str,
     server: &'static PostgresServer,
     database: String,
-    proxy: FaultProxy,
+    pub proxy: FaultProxy,
     url: String,
     daemons: Vec<(PathBuf, Daemon)>,
     /// nginx before the daemons, and nginx before as many nginx.
@@ -61,26 +63,43 @@ struct Team {
 }
 
 impl Team {
-    fn gather(stage: &Stage, server: &'static PostgresServer) -> io::Result<Team> {
+    /// `None` if PostgreSQL is not installed.
+    pub fn gather(stage: &Stage, series: &'static str, report: &mut Report) -> io::Result<Option<Team>> {
+        let Some(server) = PostgresServer::shared() else {
+            report.note(format!("{series}: left out, because PostgreSQL is not installed"));
+            return Ok(None);
+        };
         let database = server.new_database();
         let proxy = FaultProxy::to(server.port())?;
         let url = PostgresServer::url_at(proxy.address().port(), &database);
-        let home = stage.home("team")?;
+        let home = stage.home(series)?;
         finish(stage.ctx(&home).args(["store", "migrate", &url]).output()?)?;
         let (mut daemons, mut plain) = (Vec::new(), Vec::new());
         for number in 1..=DAEMONS {
-            let home = stage.home(&format!("team-{number}"))?;
+            let home = stage.home(&format!("{series}-{number}"))?;
             let daemon = stage.daemon_with(&home, &["--store", &url])?;
             daemons.push((home, daemon));
-            plain.push(stage.balancer(&format!("nginx-{number}"), &[stage.sink()])?);
+            plain.push(stage.balancer(&format!("{series}-nginx-{number}"), &[stage.sink()])?);
         }
         let before: Vec<SocketAddr> = daemons.iter().map(|(_, daemon)| daemon.address).collect();
         let beside: Vec<SocketAddr> = plain.iter().map(|(_, address)| *address).collect();
-        let balancers = [stage.balancer("before-ctx", &before)?, stage.balancer("before-nginx", &beside)?];
-        Ok(Team { server, database, proxy, url, daemons, balancers, _plain: plain })
+        let balancers = [
+            stage.balancer(&format!("{series}-before-ctx"), &before)?,
+            stage.balancer(&format!("{series}-before-nginx"), &beside)?,
+        ];
+        Ok(Some(Team { series, server, database, proxy, url, daemons, balancers, _plain: plain }))
     }
 
-    fn settle(&self) -> io::Result<()> {
+    /// The address at which a rival is asked.
+    pub fn before(&self, rival: Rival, stage: &Stage) -> SocketAddr {
+        match rival {
+            Rival::Direct => stage.sink(),
+            Rival::Nginx => self.balancers[1].1,
+            Rival::Ctx => self.balancers[0].1,
+        }
+    }
+
+    pub fn settle(&self) -> io::Result<()> {
         self.daemons.iter().try_for_each(|(_, daemon)| daemon.settle().map(drop))
     }
 
@@ -92,12 +111,7 @@ impl Team {
             let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
             for round in 0..rounds {
                 for rival in Rival::in_round(round) {
-                    let address = match rival {
-                        Rival::Direct => stage.sink(),
-                        Rival::Nginx => self.balancers[1].1,
-                        Rival::Ctx => self.balancers[0].1,
-                    };
-                    let mut connection = Connection::open(address)?;
+                    let mut connection = Connection::open(self.before(rival, stage))?;
                     let mut samples = Vec::new();
                     for session in 0..sessions {
                         let script = base.variant(round * sessions + session);
@@ -111,9 +125,9 @@ impl Team {
                     self.settle()?;
                 }
             }
-            let name = |which: &str| format!("{DAEMONS} daemons, {}{when}, {which}", size.name);
-            report.add(typical.ratio("team", name("p50"), "µs", LATENCY));
-            report.add(worst.ratio("team", name("p99"), "µs", LATENCY));
+            let name = |which: &str| format!("{DAEMONS} daemons, {}, no pause{when}, {which}", size.name);
+            report.add(typical.ratio("team", name("p50"), "µs", LATENCY[0]));
+            report.add(worst.ratio("team", name("p99"), "µs", LATENCY[1]));
         }
         Ok(())
     }
@@ -233,12 +247,12 @@ impl Team {
             }
         }
         self.settle()?;
-        let home = stage.home("team-new")?;
+        let home = stage.home(&format!("{}-new", self.series))?;
         let began = Instant::now();
         let daemon = stage.daemon_with(&home, &["--store", &self.url])?;
         Connection::open(daemon.address)?.exchange(&base.variant(conversations), 0)?;
         let what = format!("start with {conversations} conversations stored, first request answered");
-        report.add(Row::alone("team", what, "ms", stats::millis(began.elapsed()), START));
+        report.add(Row::alone(self.series, what, "ms", stats::millis(began.elapsed()), START));
         daemon.stop()
     }
 }
