@@ -56,7 +56,8 @@ pub struct PersonChange {
     /// Takes their account at the identity provider from them, with the sessions and keys that came through it.
     #[serde(default)]
     pub unlink: bool,
-    /// Allows the account with this name, address or id at the identity provider to sign in as them.
+    /// Allows the account with this id or verified address at the identity provider to sign in as them. `name:NAME`
+    /// allows the one with this name, which people choose themselves at many providers; `id:ID` is an id with an `@`.
     #[serde(default)]
     pub link: Option<String>,
 }

@@ -85,9 +85,10 @@ pub enum Event {
     PersonUnlinked {
         person: u32,
     },
-    /// The next account of this name, or with this id, is theirs.
+    /// The next account with this id or address, or with this name, is theirs.
     AccountAllowed {
         person: u32,
+        /// As the admin wrote it.
         account: String,
     },
     /// A person signed in on the page.

@@ -12,6 +12,7 @@ use crate::key::KeyText;
 use crate::login::DecidedLogin;
 use crate::model::{Access, Actor, Deed, Glass, Grantee, Key, Notice, Person, Role, Share};
 use crate::name::{check_group, check_person};
+use crate::oidc::AllowedAccount;
 use crate::scope::Scopes;
 
 /// The duration of an access that a person opened with a reason, in milliseconds.
@@ -45,8 +46,8 @@ pub struct State {
     pub(crate) unlinked: BTreeMap<(String, String), u32>,
     /// How often the accounts of a person were unlinked.
     unlinks: BTreeMap<u32, u64>,
-    /// Names or ids of accounts that an admin allows for a person.
-    pub(crate) allowed: BTreeMap<String, u32>,
+    /// Accounts that an admin allows for a person.
+    pub(crate) allowed: BTreeMap<AllowedAccount, u32>,
 }
 
 /// A key to be made.
@@ -127,7 +128,7 @@ impl State {
             }
             Event::PersonUnlinked { person } => self.unlink(*person, entry.at),
             Event::AccountAllowed { person, account } => {
-                self.allowed.insert(account.clone(), *person);
+                self.allowed.insert(AllowedAccount::of(account), *person);
             }
             Event::SignedOut { session, .. } => {
                 self.ended_sessions.insert(session.clone());

@@ -75,7 +75,8 @@ Examples:
         /// Unlink the account of the identity provider, and end the sessions and keys that came through it
         #[arg(long)]
         unlink: bool,
-        /// Let the account with this name, address or id sign in as the person
+        /// Let the account with this id or verified address sign in as the person; `name:NAME` goes by its name, which
+        /// people choose themselves at many providers
         #[arg(long, value_name = "ACCOUNT", value_parser = non_empty)]
         link: Option<String>,
         #[command(flatten)]

@@ -146,7 +146,7 @@ pub struct OidcKeys {
     /// claim with the name of a person, by which people are known to the team
     #[schemars(length(min = 1), example = &"email")]
     pub name_claim: Option<String>,
-    /// take the claim `email` as a name even if the provider does not mark it as verified
+    /// trust the claim `email` even if the provider does not mark it as verified
     #[schemars(example = false)]
     pub trust_unverified_email: Option<bool>,
     /// claim with the groups of a person, such as `groups` or `realm_access.roles`; a person's groups then follow the provider

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ctx_core::ErrorCode;
 
-use super::{OidcRules, Subject};
+use super::{AllowedAccount, OidcRules, Subject};
 use crate::error::TeamError;
 use crate::event::{Entry, Event};
 use crate::model::{Actor, Person, Role};
@@ -101,7 +101,8 @@ impl State {
                     "The name {name} has the role {} here, so the name alone does not link an account to it.",
                     person.role
                 ),
-                "If it is the same person, an admin allows the account first: `ctx people set NAME --link ACCOUNT`.",
+                "If it is the same person, an admin allows the account first, by its id or verified address: \
+                 `ctx people set NAME --link ACCOUNT`.",
             ));
         }
         Ok(())
@@ -113,15 +114,17 @@ impl State {
         Ok(Event::PersonUnlinked { person: self.named(name)?.id })
     }
 
-    /// Allows the next account with this name or id to be that of a person.
+    /// Allows the next account with this id or address, or with this name behind `name:`, to be that of a person.
     pub fn allow_account(&self, actor: &Actor, name: &str, account: &str) -> Result<Event, TeamError> {
         /// No provider has longer ids.
         const LONGEST: usize = 255;
         manages(actor)?;
         let person = self.named(name)?.id;
         let account = account.trim();
-        if account.is_empty() || account.len() > LONGEST || account.chars().any(char::is_control) {
-            let hint = "Give the name, the address or the id that the identity provider has for it.";
+        let is_empty = AllowedAccount::of(account).is_empty();
+        if is_empty || account.len() > LONGEST || account.chars().any(char::is_control) {
+            let hint =
+                "Give the id or the verified address that the identity provider has for it, or `name:` and its name.";
             return Err(TeamError::refused(ErrorCode::BadRequest, "This names no account.", hint));
         }
         if self.links.values().any(|linked| *linked == person) {
@@ -134,8 +137,7 @@ impl State {
 
     /// The person for whom an admin allowed this account.
     fn allowed_for(&self, subject: &Subject) -> Option<u32> {
-        let names = [Some(&subject.id), subject.name.as_ref()];
-        names.into_iter().flatten().find_map(|name| self.allowed.get(name)).copied()
+        self.allowed.iter().find(|(account, _)| account.fits(subject)).map(|(_, person)| *person)
     }
 
     /// The name of an account, as a name in the team: of a person, or fit for a new one.

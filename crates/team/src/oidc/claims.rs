@@ -66,8 +66,8 @@ impl Claims {
         // A provider that does not vouch for an address must not make it a name. Some write the claim as a text.
         let verified = self.0.get("email_verified");
         let is_verified = verified == Some(&Value::Bool(true)) || verified.and_then(Value::as_str) == Some("true");
-        let counts = rules.name_claim != "email" || is_verified || rules.trusts_addresses;
-        let name = self.text(&rules.name_claim).filter(|_| counts);
+        let address = self.text("email").filter(|_| is_verified || rules.trusts_addresses);
+        let name = if rules.name_claim == "email" { address } else { self.text(&rules.name_claim) };
         let groups = rules.groups_claim.as_ref().and_then(|claim| {
             let groups = texts(self.under(claim)?)?;
             Some(groups.into_iter().take(MOST_GROUPS).map(str::to_owned).collect())
@@ -76,6 +76,7 @@ impl Claims {
             issuer: rules.issuer.as_str().to_owned(),
             id: self.text("sub").unwrap_or_default().to_owned(),
             name: name.map(str::to_owned),
+            address: address.map(str::to_owned),
             groups,
         }
     }
@@ -122,6 +123,8 @@ pub struct Subject {
     /// The provider's own, unchanging id.
     pub(super) id: String,
     pub(super) name: Option<String>,
+    /// None if the provider does not vouch for it.
+    pub(super) address: Option<String>,
     /// None if the token says nothing about groups.
     pub(super) groups: Option<BTreeSet<String>>,
 }

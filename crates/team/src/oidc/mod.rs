@@ -5,6 +5,7 @@
 //! accepted it.
 
 mod admission;
+mod allowance;
 mod claims;
 mod discovery;
 mod flow;
@@ -14,6 +15,7 @@ mod jwt;
 use std::collections::BTreeSet;
 
 pub use admission::Step;
+pub(crate) use allowance::AllowedAccount;
 pub use claims::{Claims, Expectations, Subject};
 pub use discovery::{Discovery, Endpoint, Issuer, IssuerError};
 pub use flow::{Client, Flow, LIFETIME as FLOW_LIFETIME, ReturnedCode, TokenRequest, id_token};

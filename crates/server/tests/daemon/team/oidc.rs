@@ -289,7 +289,10 @@ async fn an_account_with_the_name_of_an_admin_needs_another_admin() {
     let page = refused(&sign_in(&team, &provider, &adam).await, 403);
     assert!(page.contains("has the role admin here") && page.contains("--link ACCOUNT"), "{page}");
     assert_eq!(team.ask("anna", "POST", "people/adam", &json!({"link": "adam"})).await.0, 403);
+    // Without `name:` it is an id, and a name that someone chose is none.
     team.house.post("people/adam", &json!({"link": "adam"})).await;
+    refused(&sign_in(&team, &provider, &adam).await, 403);
+    team.house.post("people/adam", &json!({"link": "name:adam"})).await;
     let browser = session(&sign_in(&team, &provider, &adam).await);
     assert_eq!(api(&team, "GET", "/control/v1/me", &browser).await.1["role"], "admin");
     let audit = team.get("adam", "audit").await.to_string();

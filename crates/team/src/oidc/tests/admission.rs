@@ -17,7 +17,8 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 fn account(id: &str, name: &str, groups: Option<&[&str]>) -> Subject {
-    Subject { issuer: ISSUER.to_owned(), id: id.to_owned(), name: Some(name.to_owned()), groups: groups.map(set) }
+    let (issuer, groups) = (ISSUER.to_owned(), groups.map(set));
+    Subject { issuer, id: id.to_owned(), name: Some(name.to_owned()), address: None, groups }
 }
 
 impl Team {
@@ -107,7 +108,7 @@ fn a_name_alone_makes_no_account_that_of_an_admin_or_auditor() {
         assert!(team.refusal(&account("x-9", "anna", None)).contains("name alone does not link"), "{role}");
         let member = Actor { id: 1, role: Role::Member, ..Actor::OPERATOR };
         assert!(team.state.allow_account(&member, "anna", "anna").is_err());
-        for account in ["", " ", "a\nb"] {
+        for account in ["", " ", "a\nb", "name:", "id: "] {
             assert!(team.allow("anna", account).is_err(), "{account:?}");
         }
         team.allow("anna", "a-1").expect("allowed");
@@ -115,6 +116,47 @@ fn a_name_alone_makes_no_account_that_of_an_admin_or_auditor() {
         assert_eq!(team.sign_in(&account("a-1", "anna@example.com", None)).expect("anna"), ("anna".to_owned(), 1));
         assert!(team.allow("anna", "x-9").is_err(), "she has an account");
         assert!(team.refusal(&account("x-9", "anna", None)).contains("another account"));
+    }
+}
+
+#[test]
+fn an_allowance_by_id_or_address_fits_no_name_that_an_account_chose() {
+    let claimed = |id: &str, name: &str, address: Option<(&str, bool)>| {
+        let mut claims = serde_json::json!({"sub": id, "preferred_username": name});
+        if let Some((address, is_verified)) = address {
+            claims["email"] = address.into();
+            claims["email_verified"] = is_verified.into();
+        }
+        Claims(claims.as_object().expect("an object").clone()).subject(&rules())
+    };
+    let allowing = |account: &str| {
+        let mut team = Team::new(rules());
+        team.set_role("anna", Role::Admin);
+        team.allow("anna", account).expect("allowed");
+        team
+    };
+    const ADDRESS: &str = "anna@example.com";
+    for (account, subject) in [
+        ("a-1", claimed("x-9", "a-1", None)),
+        ("id:a-1", claimed("x-9", "id:a-1", None)),
+        ("a-1", claimed("x-9", "anna", Some(("a-1", true)))),
+        (ADDRESS, claimed("x-9", ADDRESS, None)),
+        (ADDRESS, claimed("x-9", ADDRESS, Some((ADDRESS, false)))),
+        (ADDRESS, claimed("x-9", ADDRESS, Some(("mallory@example.com", true)))),
+        (ADDRESS, claimed(ADDRESS, "anna", None)),
+        ("anna", claimed("x-9", "anna", None)),
+        ("name:anna", claimed("name:anna", "mallory", Some(("anna", true)))),
+    ] {
+        allowing(account).refusal(&subject);
+    }
+    for (account, subject) in [
+        ("a-1", claimed("a-1", "any", None)),
+        ("id:a@1", claimed("a@1", "any", None)),
+        (ADDRESS, claimed("a-1", "any", Some((ADDRESS, true)))),
+        ("name:anna", claimed("a-1", "anna", None)),
+    ] {
+        let (name, _) = allowing(account).sign_in(&subject).expect(account);
+        assert_eq!(name, "anna", "{account}");
     }
 }
 

@@ -180,6 +180,7 @@ fn names_and_groups_come_from_the_claims_that_the_rules_name() {
     };
     assert_eq!(subject("preferred_username", None).name.as_deref(), Some("anna"));
     assert_eq!(subject("email", None).name, None, "the provider does not vouch for the address");
+    assert_eq!(subject("preferred_username", None).address, None, "nor is it an address otherwise");
     assert_eq!(subject("nickname", None).name, None);
     for (verified, counts) in [
         (json!(true), true),
@@ -192,6 +193,7 @@ fn names_and_groups_come_from_the_claims_that_the_rules_name() {
         let said = claims(json!({"email": "anna@example.com", "email_verified": verified}));
         let by_email = OidcRules { name_claim: "email".to_owned(), ..rules() };
         assert_eq!(said.subject(&by_email).name.is_some(), counts, "{verified}");
+        assert_eq!(said.subject(&rules()).address.is_some(), counts, "{verified}");
         let trusting = OidcRules { trusts_addresses: true, ..by_email };
         assert_eq!(said.subject(&trusting).name.as_deref(), Some("anna@example.com"));
     }
