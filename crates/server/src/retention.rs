@@ -35,7 +35,7 @@ pub(crate) async fn run(settings: RetentionSettings, desk: Arc<Desk>, team: Opti
         tokio::time::sleep(pause).await;
         pause = settings.every;
         let Some(team) = &team else {
-            remove_old(&settings.rules, desk.service.clone(), &metrics).await;
+            remove_old(&settings.rules, desk.service.clone(), None, &metrics).await;
             continue;
         };
         let everyone = team.registry().state().everyone();
@@ -47,16 +47,23 @@ pub(crate) async fn run(settings: RetentionSettings, desk: Arc<Desk>, team: Opti
                     continue;
                 }
             };
-            let removed = remove_old(&settings.rules, desk.service.clone(), &metrics).await;
+            let owner = Some((team, person));
+            let removed = remove_old(&settings.rules, desk.service.clone(), owner, &metrics).await;
             if removed > 0 {
-                note(team, person, removed).await;
+                let action = "expired".to_owned();
+                enter(team, Event::Taken { owner: person, action, conversations: removed }).await;
             }
         }
     }
 }
 
 /// Removes all old conversations of one store.
-async fn remove_old(rules: &Retention, service: Arc<Service>, metrics: &Metrics) -> u64 {
+async fn remove_old(
+    rules: &Retention,
+    service: Arc<Service>,
+    owner: Option<(&Arc<Team>, u32)>,
+    metrics: &Metrics,
+) -> u64 {
     let mut removed = 0;
     loop {
         let (began, rules, service) = (Instant::now(), *rules, service.clone());
@@ -72,8 +79,12 @@ async fn remove_old(rules: &Retention, service: Arc<Service>, metrics: &Metrics)
             }
         };
         let RetentionBatch { removed: some, remaining } = batch;
-        removed += some;
-        metrics.retained(some, remaining);
+        let count = some.len() as u64;
+        removed += count;
+        metrics.retained(count, remaining);
+        if let Some((team, owner)) = owner {
+            end_access(team, owner, &some).await;
+        }
         if remaining == 0 {
             return removed;
         }
@@ -81,13 +92,18 @@ async fn remove_old(rules: &Retention, service: Arc<Service>, metrics: &Metrics)
     }
 }
 
-async fn note(team: &Arc<Team>, owner: u32, conversations: u64) {
+/// Ends every access of others to conversations that are removed.
+async fn end_access(team: &Arc<Team>, owner: u32, removed: &[String]) {
+    let opened = team.registry().state().opened_to_others(owner, removed);
+    if !opened.is_empty() {
+        enter(team, Event::AccessEnded { owner, conversations: opened }).await;
+    }
+}
+
+async fn enter(team: &Arc<Team>, event: Event) {
     let registry = team.registry().clone();
-    let noted = tokio::task::spawn_blocking(move || {
-        let event = Event::Taken { owner, action: "expired".to_owned(), conversations };
-        registry.change(&Actor::OPERATOR, |_| Ok((event.clone(), ())))
-    });
-    if let Ok(Err(error)) = noted.await {
+    let entered = tokio::task::spawn_blocking(move || registry.change(&Actor::OPERATOR, |_| Ok((event.clone(), ()))));
+    if let Ok(Err(error)) = entered.await {
         tracing::warn!(%error, "the removal of old conversations could not be entered into the audit log");
     }
 }

@@ -27,9 +27,10 @@ pub struct Retention {
 }
 
 /// The outcome of a batch.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RetentionBatch {
-    pub removed: u64,
+    /// The ids of removed conversations.
+    pub removed: Vec<String>,
     /// Conversations that are due and still there.
     pub remaining: u64,
 }
@@ -46,7 +47,7 @@ impl Parts {
         if remaining == 0 {
             let months = self.old_months(rules)?;
             self.remove(&months)?;
-            if removed > 0 || !months.is_empty() {
+            if !removed.is_empty() || !months.is_empty() {
                 self.store.sweep()?;
             }
         }
@@ -104,13 +105,13 @@ impl Parts {
         Ok(())
     }
 
-    fn remove(&self, due: &[Expectation]) -> Result<u64, StoreError> {
+    fn remove(&self, due: &[Expectation]) -> Result<Vec<String>, StoreError> {
         if due.is_empty() {
-            return Ok(0);
+            return Ok(Vec::new());
         }
         let removed = self.remove_unchanged(due)?;
         removed.iter().flat_map(|id| self.confirm(id)).for_each(|warning| tracing::warn!("{warning}"));
-        Ok(removed.len() as u64)
+        Ok(removed)
     }
 
     fn old_months(&self, rules: &Retention) -> Result<Vec<Expectation>, StoreError> {

@@ -245,6 +245,11 @@ impl Service {
         self.parts.resolve(name)
     }
 
+    /// Whether a conversation has exactly this id.
+    pub fn has(&self, id: &str) -> Result<bool, Refusal> {
+        self.parts.has(id)
+    }
+
     /// All conversations, most recently active first.
     pub fn conversations(&self) -> Conversations {
         self.parts.conversations()

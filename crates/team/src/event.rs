@@ -67,6 +67,11 @@ pub enum Event {
         conversation: String,
         with: Grantee,
     },
+    /// These conversations were removed, and with them every access of others.
+    AccessEnded {
+        owner: u32,
+        conversations: BTreeSet<String>,
+    },
     /// A conversation was opened without its owner.
     GlassBroken {
         owner: u32,

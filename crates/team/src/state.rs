@@ -112,6 +112,11 @@ impl State {
                 self.shares.push(Share { owner: *owner, conversation, with, access: *access, at: entry.at });
             }
             Event::Unshared { owner, conversation, with } => self.unshare(*owner, conversation, with),
+            Event::AccessEnded { owner, conversations } => {
+                let is_gone = |of: u32, id: &str| of == *owner && conversations.contains(id);
+                self.shares.retain(|share| !is_gone(share.owner, &share.conversation));
+                self.glasses.retain(|glass| !is_gone(glass.owner, &glass.conversation));
+            }
             Event::GlassBroken { owner, conversation, reason, until } => self.glasses.push(Glass {
                 owner: *owner,
                 conversation: conversation.clone(),
@@ -267,6 +272,14 @@ impl State {
 
     pub fn shares_of(&self, owner: u32, conversation: &str) -> impl Iterator<Item = &Share> {
         self.shares.iter().filter(move |share| share.owner == owner && share.conversation == conversation)
+    }
+
+    /// Those of these conversations that others may open, or could.
+    pub fn opened_to_others(&self, owner: u32, conversations: &[String]) -> BTreeSet<String> {
+        let shared = self.shares.iter().filter(|share| share.owner == owner).map(|share| &share.conversation);
+        let opened = self.glasses.iter().filter(|glass| glass.owner == owner).map(|glass| &glass.conversation);
+        let open: BTreeSet<&String> = shared.chain(opened).collect();
+        conversations.iter().filter(|id| open.contains(id)).cloned().collect()
     }
 
     /// The conversations of others that a person may open now, as (owner, conversation, access).

@@ -256,13 +256,16 @@ pub async fn purge(api: Api, request: Result<Json<Purge>, JsonRejection>) -> Ans
     if ways.into_iter().filter(|given| *given).count() > 1 {
         return Err(bad_request("`conversations`, `older_than_days` and `all` exclude each other".to_owned()));
     }
+    let chosen = api.ask(move |service| match request.older_than_days {
+        // The store's own list: side traffic creates records that no list shows.
+        _ if request.all => Ok(service.store().conversations()?.into_iter().map(|found| found.id).collect()),
+        Some(days) => Ok(service.inactive_since(now().saturating_sub(days.saturating_mul(DAY_MS)))?),
+        None => request.conversations.iter().map(|name| service.resolve(name)).collect::<Result<Vec<_>, Refusal>>(),
+    });
+    let ids = chosen.await?;
+    // First, so that a failure leaves no share behind: if a session goes on, its next conversation gets the same id.
+    api.end_access(ids.clone()).await?;
     let purged = api.ask(move |service| {
-        let ids: Vec<String> = match request.older_than_days {
-            // The store's own list: side traffic creates records that no list shows.
-            _ if request.all => service.store().conversations()?.into_iter().map(|found| found.id).collect(),
-            Some(days) => service.inactive_since(now().saturating_sub(days.saturating_mul(DAY_MS)))?,
-            None => request.conversations.iter().map(|name| service.resolve(name)).collect::<Result<_, Refusal>>()?,
-        };
         let purged = service.purge(&ids)?;
         let residue = service.store().residue().to_owned();
         Ok(PurgeResult { conversations: ids.len(), bytes_freed: purged.bytes, residue })

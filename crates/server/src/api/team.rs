@@ -88,6 +88,21 @@ impl Api {
         Ok(changed)
     }
 
+    /// Ends every access of others to conversations that will be removed.
+    pub async fn end_access(&self, conversations: Vec<String>) -> Result<(), ControlError> {
+        let Ok((seat, team)) = self.seat() else { return Ok(()) };
+        let owner = seat.person();
+        if team.registry().state().opened_to_others(owner, &conversations).is_empty() {
+            return Ok(());
+        }
+        let ended = self.change(move |state, _| {
+            let conversations = state.opened_to_others(owner, &conversations);
+            Ok((Event::AccessEnded { owner, conversations }, ()))
+        });
+        ended.await?.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        Ok(())
+    }
+
     /// Enters an export or a purge by the caller, who may be a guest, into the audit log, behind the answer.
     pub fn note_taken(&self, action: &'static str, conversations: u64) {
         let Ok((seat, team)) = self.seat() else { return };
@@ -435,6 +450,10 @@ fn in_words(state: &State, entry: &Entry) -> AuditEntry {
         }
         Event::Unshared { owner, conversation, with: to } => {
             ("unshared", format!("{}:{conversation} with {}", name(owner), with(to)))
+        }
+        Event::AccessEnded { owner, conversations } => {
+            let gone: Vec<&str> = conversations.iter().map(String::as_str).collect();
+            ("access-ended", format!("{} of {}, removed", gone.join(", "), name(owner)))
         }
         Event::GlassBroken { owner, conversation, reason, .. } => {
             ("opened", format!("{}:{conversation}: {reason}", name(owner)))

@@ -46,6 +46,14 @@ async fn lead(extract::State(seat): extract::State<Seat>, request: Request, next
         Ok(desk) => desk,
         Err(error) => return error.into_response(),
     };
+    // The owner's routes also take words of a title, and a share may have outlived its conversation.
+    let (service, id) = (desk.service.clone(), shared.conversation.clone());
+    match tokio::task::spawn_blocking(move || service.has(&id)).await {
+        Ok(Ok(true)) => {}
+        Ok(Ok(false)) => return next.run(request).await,
+        Ok(Err(refusal)) => return ControlError::from(refusal).into_response(),
+        Err(_) => return super::failed().into_response(),
+    }
     let path = format!("/conversations/{}/{rest}", ctx_api::call::encoded(&shared.conversation, ""));
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     let Ok(uri) = format!("{path}{query}").parse::<Uri>() else { return next.run(request).await };

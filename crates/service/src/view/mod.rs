@@ -112,6 +112,17 @@ impl Parts {
         }
     }
 
+    /// Whether a conversation has exactly this id.
+    pub(crate) fn has(&self, id: &str) -> Result<bool, Refusal> {
+        match self.meant(id) {
+            Ok(found) => Ok(found == id),
+            Err(refusal) => match refusal.code {
+                ErrorCode::UnknownConversation | ErrorCode::AmbiguousConversation => Ok(false),
+                _ => Err(refusal),
+            },
+        }
+    }
+
     pub(crate) fn conversation(&self, name: &str) -> Result<SharedConversation, Refusal> {
         let id = self.meant(name)?;
         let found = self.get(&id)?;

@@ -165,7 +165,7 @@ fn retention(daemons: &[Daemon; 3], seed: u64, removed: &AtomicU64, is_over: &dy
         assert!(!matches!(left, Left::Composed(_)), "seed {seed}: an edit of another conversation: {left:?}");
         // While the database is out of reach, nothing can be removed.
         if let Ok(batch) = daemons[random.below(3)].house.service.retain(&rules) {
-            removed.fetch_add(batch.removed, Ordering::SeqCst);
+            removed.fetch_add(batch.removed.len() as u64, Ordering::SeqCst);
         }
         std::thread::sleep(Duration::from_millis(random.between(20, 200) as u64));
     }

@@ -1,5 +1,6 @@
 //! Ownership of conversations.
 
+use ctx_team::{Access, Actor, Grantee, Registry, Role};
 use serde_json::json;
 
 use super::scene::{SECRET, Team};
@@ -80,6 +81,59 @@ async fn a_guest_reads_one_conversation_and_no_other_of_its_owner() {
     assert_eq!(status, 404);
     let found = team.get("carl", &format!("search?q={SECRET}")).await;
     assert!(!found.to_string().contains("question"), "{found}");
+}
+
+#[tokio::test]
+async fn a_share_ends_with_its_conversation() {
+    let (team, id) = Team::sharing().await;
+    let reason = json!({"reason": "incident 42: a leaked token"});
+    team.post("eve", &format!("people/anna/conversations/{id}/open"), &reason).await;
+    team.post("anna", "purge", &json!({"conversations": [id]})).await;
+    team.talk("anna", "annas", &conversation("afterwards", 3)).await;
+    let list = team.get("anna", "conversations").await;
+    assert_eq!(list["conversations"][0]["id"], *id, "the session has the same id again");
+    for name in ["bob", "carl", "eve"] {
+        for path in ["frames", "export"] {
+            let (status, _) =
+                team.call(&team.bearer(name), "GET", &format!("conversations/anna:{id}/{path}"), "").await;
+            assert_eq!(status, 404, "{name} {path}");
+        }
+        assert_eq!(team.get(name, "conversations").await["conversations"], json!([]), "{name}");
+    }
+    assert_eq!(team.get("anna", &format!("conversations/{id}/shares")).await["shares"], json!([]));
+    let audit = team.get("adam", "audit").await["entries"].clone();
+    let ended = audit.as_array().expect("entries").iter().find(|one| one["event"] == "access-ended").expect("an entry");
+    assert_eq!((&ended["by"], &ended["what"]), (&json!("anna"), &json!(format!("{id} of anna, removed"))));
+}
+
+/// A share of a conversation that does not exist any more, as earlier versions left them.
+#[tokio::test]
+async fn a_share_finds_no_conversation_by_its_title() {
+    let team = Team::new().await;
+    let gone = "c3f9a1";
+    team.talk("anna", "first", &conversation(&format!("look at {gone}"), 2)).await;
+    {
+        let registry = Registry::open(team.log.clone()).expect("a registry");
+        let anna = registry.state().named("anna").expect("anna").id;
+        let carl = registry.state().named("carl").expect("carl").id;
+        let anna = Actor { id: anna, role: Role::Member, ..Actor::OPERATOR };
+        let share =
+            registry.change(&anna, |state| Ok((state.share(&anna, gone, Grantee::Person(carl), Access::Edit)?, ())));
+        share.expect("shared");
+    }
+    // The daemon reads the log again, because its next entry is not the next.
+    team.house.post("people/dora", &json!({"groups": ["core"]})).await;
+    let shares = team.get("anna", "shares").await.to_string();
+    assert!(shares.contains(gone), "{shares}");
+    assert!(team.get("anna", &format!("conversations/{gone}/frames")).await["frames"].is_array(), "her title has it");
+    let pin = json!({"operations": [{"op": "pin", "ids": ["t1"]}], "author": "x"});
+    for (method, path, body) in [("GET", "frames", &json!({})), ("POST", "operations", &pin)] {
+        let (status, answer) = team.ask("carl", method, &format!("conversations/anna:{gone}/{path}"), body).await;
+        assert_eq!((status, &answer["error"]["code"]), (404, &json!("unknown-conversation")), "{answer}");
+    }
+    team.talk("anna", "second", &conversation(&format!("and at {gone}"), 2)).await;
+    let (status, answer) = team.ask("carl", "GET", &format!("conversations/anna:{gone}/frames"), &json!({})).await;
+    assert_eq!((status, answer.to_string().contains("look at")), (404, false), "{answer}");
 }
 
 #[tokio::test]

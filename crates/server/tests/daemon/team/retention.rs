@@ -30,6 +30,8 @@ async fn old_conversations_of_everyone_go_with_an_audit_entry_and_their_figures_
     for name in ["anna", "bob"] {
         team.talk(name, "theirs", &conversation("zebra", 2)).await;
     }
+    let annas = team.get("anna", "conversations").await["conversations"][0]["id"].as_str().expect("an id").to_owned();
+    team.post("anna", &format!("conversations/{annas}/share"), &json!({"person": "carl"})).await;
     let before = team.get("eve", "stats?by=person").await;
     let list = async |name: &str| team.get(name, "conversations").await["conversations"].as_array().map(Vec::len);
     assert_eq!(list("anna").await, Some(1), "it is in use");
@@ -42,6 +44,7 @@ async fn old_conversations_of_everyone_go_with_an_audit_entry_and_their_figures_
         audit.contains("expired 1 of anna") && audit.contains("expired 1 of bob")
     })
     .await;
+    assert_eq!(team.get("anna", "shares").await["shares"], json!([]), "the share ends with its conversation");
     let (_, text) = team.call(&team.bearer("eve"), "GET", "metrics", "").await;
     assert!(
         text.contains("\nctx_retention_removed_total 2\n") && text.contains("\nctx_retention_remaining 0\n"),

@@ -252,7 +252,7 @@ fn retain(service: &Service, rules: Retention) -> u64 {
     let mut removed = 0;
     loop {
         let batch = service.retain(&rules).expect("a batch");
-        removed += batch.removed;
+        removed += batch.removed.len() as u64;
         if batch.remaining == 0 {
             return removed;
         }
