@@ -7,6 +7,7 @@ use std::fmt;
 
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName};
+use percent_encoding::percent_decode_str;
 
 /// Text that may be used but never shown: its `Debug` reveals only its presence.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,6 +59,11 @@ pub fn is_secret_name(name: &str) -> bool {
     }
 }
 
+/// Whether a query parameter contains a credential, by its name as it stands in the query: providers decode it.
+pub(crate) fn is_secret_parameter(name: &str) -> bool {
+    is_secret_name(&percent_decode_str(name).decode_utf8_lossy())
+}
+
 pub(crate) fn is_secret_header(name: &HeaderName) -> bool {
     is_secret_lowercase(name.as_str())
 }
@@ -99,7 +105,7 @@ pub(crate) fn credentials(uri: &Uri, headers: &HeaderMap) -> Credentials {
         found.push(parts.unwrap_or(value).trim_ascii());
     }
     let pairs = uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
-    pairs.filter(|(name, _)| is_secret_name(name)).for_each(|(_, value)| found.push(value.as_bytes()));
+    pairs.filter(|(name, _)| is_secret_parameter(name)).for_each(|(_, value)| found.push(value.as_bytes()));
     let user = uri.authority().and_then(|authority| authority.as_str().rsplit_once('@'));
     user.into_iter().flat_map(|(user, _)| user.split(':')).for_each(|part| found.push(part.as_bytes()));
     found
@@ -107,14 +113,14 @@ pub(crate) fn credentials(uri: &Uri, headers: &HeaderMap) -> Credentials {
 
 /// A query string without the values of its secret parameters.
 pub(crate) fn visible_query(query: &str) -> Cow<'_, str> {
-    let is_secret_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| is_secret_name(name));
+    let is_secret_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| is_secret_parameter(name));
     if !query.split('&').any(is_secret_pair) {
         return Cow::Borrowed(query);
     }
     let shown: Vec<Cow<'_, str>> = query
         .split('&')
         .map(|pair| match pair.split_once('=') {
-            Some((name, _)) if is_secret_name(name) => Cow::Owned(format!("{name}=…")),
+            Some((name, _)) if is_secret_parameter(name) => Cow::Owned(format!("{name}=…")),
             _ => Cow::Borrowed(pair),
         })
         .collect();
@@ -169,6 +175,7 @@ mod tests {
     fn a_query_loses_only_the_values_of_its_secret_parameters() {
         assert_eq!(visible_query("beta=true&x"), "beta=true&x");
         assert_eq!(visible_query("beta=true&key=hush&b=2"), "beta=true&key=…&b=2");
+        assert_eq!(visible_query("access%5Ftoken=hush&%6Bey=hush"), "access%5Ftoken=…&%6Bey=…");
     }
 
     #[test]

@@ -64,7 +64,8 @@ impl AdmittedPerson {
         let named = Provider::ALL.into_iter().find(|provider| provider.name() == upstream);
         let provider = named.unwrap_or_else(|| Provider::of(path.path(), &|name| headers.contains_key(name)));
         let whose = (self.place, &self.identity.person.groups);
-        head.headers = self.team.credentials().give(headers, (upstream, provider), whose).map_err(Failure::Unpaid)?;
+        let brought = (headers, path.query());
+        head.headers = self.team.credentials().give(brought, (upstream, provider), whose).map_err(Failure::Unpaid)?;
         Ok(())
     }
 }

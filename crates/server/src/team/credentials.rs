@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use ctx_wire::Provider;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
 
 use super::key::KeyPlace;
 use crate::secret::{self, Secret};
@@ -38,10 +39,11 @@ pub(crate) enum NoCredential {
 }
 
 impl UpstreamCredentials {
-    /// The headers of a request to an upstream, with the right credential and without the person's key.
+    /// The headers of a request to an upstream, with the right credential and without the person's key. The query is
+    /// without it already.
     pub(crate) fn give(
         &self,
-        headers: HeaderMap,
+        (headers, query): (HeaderMap, Option<&str>),
         (upstream, provider): (&str, Provider),
         (place, groups): (KeyPlace, &BTreeSet<String>),
     ) -> Result<HeaderMap, NoCredential> {
@@ -50,7 +52,7 @@ impl UpstreamCredentials {
                 return Err(NoCredential::Missing);
             }
             let own = without(headers, super::key::is_key);
-            return match self.passes_subscriptions || !has_subscription(&own, provider) {
+            return match self.passes_subscriptions || !has_subscription((&own, query), provider) {
                 true => Ok(own),
                 false => Err(NoCredential::Subscription),
             };
@@ -76,9 +78,14 @@ fn choose<'a>(keys: &'a [GatewayKey], upstream: &str, groups: &BTreeSet<String>)
     of_group.or_else(|| fitting().find(|key| key.group.is_none())).map(|key| &key.key)
 }
 
-fn has_subscription(headers: &HeaderMap, provider: Provider) -> bool {
-    let secrets = headers.iter().filter(|(name, _)| secret::is_secret_header(name));
-    secrets.map(|(_, value)| String::from_utf8_lossy(value.as_bytes())).any(|text| provider.is_subscription(&text))
+/// Whether a request has the login of a subscription, or none that is known, for a provider that takes nothing else.
+fn has_subscription((headers, query): (&HeaderMap, Option<&str>), provider: Provider) -> bool {
+    let in_header = headers.iter().filter(|(name, _)| secret::is_secret_header(name));
+    let in_header = in_header.map(|(_, value)| String::from_utf8_lossy(value.as_bytes()));
+    let in_query = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    let in_query = in_query.filter(|(name, _)| secret::is_secret_parameter(name));
+    let in_query = in_query.map(|(_, value)| percent_decode_str(value).decode_utf8_lossy());
+    provider.key_header().is_none() || in_header.chain(in_query).any(|text| provider.is_subscription(&text))
 }
 
 /// A new map, because removing an entry moves the last one into its place.
@@ -114,7 +121,7 @@ mod tests {
     ) -> Result<Vec<String>, NoCredential> {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
         let (_, place) = super::super::key_of(&headers(pairs), None).expect("a key");
-        let given = credentials.give(headers(pairs), (upstream, provider), (place, &groups))?;
+        let given = credentials.give((headers(pairs), None), (upstream, provider), (place, &groups))?;
         let line = |(name, value): (&HeaderName, &HeaderValue)| format!("{name}: {}", value.to_str().expect("text"));
         Ok(given.iter().map(line).collect())
     }
@@ -140,6 +147,16 @@ mod tests {
         assert_eq!(given(&own, &pairs, ANTHROPIC, &[]), Err(NoCredential::Subscription));
         let odd = [("x-ctx-key", "ctxk_1"), ("authorization", "Bearer\tsk-ant-oat01-x")];
         assert_eq!(given(&own, &odd, ANTHROPIC, &[]), Err(NoCredential::Subscription));
+        let asked = |query, provider: Provider| {
+            let brought = (headers(&[("x-ctx-key", "ctxk_1")]), Some(query));
+            own.give(brought, (provider.name(), provider), (KeyPlace::Beside, &BTreeSet::new())).map(drop)
+        };
+        assert_eq!(asked("key=sk-ant-oat01-x", Provider::Anthropic), Err(NoCredential::Subscription));
+        assert_eq!(asked("access%5Ftoken=sk%2Dant-oat01-x", Provider::Anthropic), Err(NoCredential::Subscription));
+        assert_eq!(asked("key=own&beta=sk-ant-oat01-x", Provider::Anthropic), Ok(()));
+        for provider in Provider::ALL.into_iter().filter(|provider| provider.key_header().is_none()) {
+            assert_eq!(asked("alt=sse", provider), Err(NoCredential::Subscription), "{provider:?}");
+        }
         own.passes_subscriptions = true;
         assert_eq!(given(&own, &pairs, ANTHROPIC, &[]), Ok(vec!["authorization: Bearer sk-ant-oat01-x".into()]));
     }

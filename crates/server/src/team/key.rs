@@ -11,7 +11,7 @@ use http::Uri;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode;
 
-use crate::secret::is_secret_name;
+use crate::secret::is_secret_parameter;
 
 /// The header of a key, beside the client's own credential.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static(ctx_team::KEY_HEADER);
@@ -69,7 +69,7 @@ pub(crate) fn is_key(name: &HeaderName, value: &HeaderValue) -> bool {
 pub(crate) fn without_key(query: &str, all: bool) -> Option<String> {
     let goes = |pair: &&str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        value.starts_with(KEY_PREFIX) || (all && is_secret_name(name))
+        value.starts_with(KEY_PREFIX) || (all && is_secret_parameter(name))
     };
     if !query.split('&').any(|pair| goes(&pair)) {
         return None;
@@ -202,5 +202,6 @@ mod tests {
         assert_eq!(without_key("key=ctxk_4", false).as_deref(), Some(""));
         assert_eq!(without_key("a=1&key=own", false), None);
         assert_eq!(without_key("a=1&key=own&access_token=x", true).as_deref(), Some("a=1"));
+        assert_eq!(without_key("a=1&k%65y=own&access%5Ftoken=x&%zz=1", true).as_deref(), Some("a=1&%zz=1"));
     }
 }

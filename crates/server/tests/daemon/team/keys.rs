@@ -154,6 +154,9 @@ async fn a_gateways_own_key_replaces_the_persons_and_is_never_stored() {
         assert_eq!((arrived.header("x-api-key"), arrived.header("authorization")), (Some(expected), None));
         assert!(!arrived.head.contains("ctxk_") && !arrived.head.contains("sk-own"), "{}", arrived.head);
     }
+    let path = "/v1/messages?beta=true&access%5Ftoken=sk-own&k%65y=sk-own";
+    let arrived = team.talk_at(path, "anna", "paid", &conversation("paid", 2)).await;
+    assert!(arrived.head.starts_with("POST /v1/messages?beta=true HTTP/1.1"), "{}", arrived.head);
     team.get("anna", "conversations").await;
     let stored = team.stored();
     assert!(stored.contains("paid question") && !stored.contains("sk-gateway"));
@@ -164,6 +167,12 @@ async fn the_login_of_a_subscription_does_not_leave_unless_the_operator_allows_i
     let login = |team: &Team| format!("x-ctx-key: {}\r\nAuthorization: Bearer sk-ant-oat01-x\r\n", team.key("anna"));
     let team = Team::new().await;
     assert_eq!(team.refused(&login(&team)).await, (403, "subscription-refused".to_owned()));
+    // In the address, under any name, a provider that takes only logins gets none.
+    let key = format!("x-ctx-key: {}\r\n", team.key("anna"));
+    for query in ["?access_token=ya29.x", "?x=ya29.x", ""] {
+        let path = format!("/to/code-assist/v1internal:generateContent{query}");
+        assert_eq!(team.refused_at(&path, &key).await, (403, "subscription-refused".to_owned()), "{path}");
+    }
     let team = Team::with(UpstreamCredentials { gateway: None, passes_subscriptions: true }).await;
     let arrived = team.talk_with(&login(&team), "own", &conversation("own", 1)).await;
     assert_eq!(arrived.header("authorization"), Some("Bearer sk-ant-oat01-x"));

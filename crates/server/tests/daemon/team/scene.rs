@@ -10,7 +10,9 @@ use crate::support::raw::{Peer, RawServer};
 use ctx_core::policy::Settings;
 use ctx_engine::Refusal;
 use ctx_engine::edit::handle::Handles;
-use ctx_server::{OidcSettings, OpenService, RetentionSettings, ServerConfig, TeamSettings, UpstreamCredentials};
+use ctx_server::{
+    OidcSettings, OpenService, RetentionSettings, ServerConfig, TeamSettings, Upstream, UpstreamCredentials,
+};
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
 use ctx_store::{MemoryStore, Store};
@@ -117,6 +119,8 @@ impl Team {
         let upstream = format!("http://{}", server.address);
         let house = Router::with(&upstream, |config| {
             config.team = Some(settings);
+            // A provider that takes no API keys.
+            config.upstreams.push(("code-assist".to_owned(), Upstream::new(upstream.parse().expect("an address"))));
             change(config);
         })
         .await;
