@@ -162,13 +162,17 @@ async fn at(ask: &impl Ask, name: &str, found_by: FoundBy) -> Result<Own, Refusa
     Ok(Own { id: history.conversation, found_by, head, branch: history.branch })
 }
 
-async fn all(ask: &impl Ask) -> Result<Vec<ConversationView>, Refusal> {
-    Ok(call(ask, ctx_api::call::conversations()).await?.conversations)
+/// The conversations that an agent of the caller may run in. Imported copies are none, because no agent uses them, nor
+/// those that others share: they write the replies there, so they could make one look like the caller's own.
+async fn candidates(ask: &impl Ask) -> Result<Vec<ConversationView>, Refusal> {
+    let mut all = call(ask, ctx_api::call::conversations()).await?.conversations;
+    all.retain(|one| !one.imported && one.owner.is_none());
+    Ok(all)
 }
 
 /// The most recently active conversations, those of the session first.
 async fn newest(ask: &impl Ask, session: Option<&String>) -> Result<Vec<ConversationView>, Refusal> {
-    let mut all = all(ask).await?;
+    let mut all = candidates(ask).await?;
     let is_of_session = |one: &ConversationView| session.is_some() && one.session.as_ref() == session;
     all.sort_by_key(|one| Reverse((is_of_session(one), one.last_activity)));
     all.truncate(LOOKED_AT);
@@ -211,7 +215,7 @@ async fn newest_step(ask: &impl Ask, id: &str) -> Result<Option<(ContentView, bo
 async fn replying(ask: &impl Ask, tool: &ToolCall, client: Option<&Client>) -> Result<Option<String>, Refusal> {
     let is_its = |one: &ConversationView| {
         let sender = one.client.as_deref().and_then(ctx_clients::of_product);
-        !one.imported && client.zip(sender).is_none_or(|(client, sender)| client.id == sender.id)
+        client.zip(sender).is_none_or(|(client, sender)| client.id == sender.id)
     };
     for look in 0..LOOKS {
         if look > 0 {
@@ -242,12 +246,11 @@ fn ambiguous(candidates: &[ConversationView]) -> Refusal {
     Refusal::new(ErrorCode::AmbiguousConversation, message, hint)
 }
 
-/// The main conversation in our working directory: the active one, otherwise the newest. Imported copies do not count,
-/// because no agent uses them.
+/// The main conversation in our working directory: the active one, otherwise the newest.
 async fn in_directory(ask: &impl Ask, origin: &Origin) -> Result<Option<String>, Refusal> {
     let Some(directory) = origin.directory.as_ref().and_then(|path| path.to_str()) else { return Ok(None) };
-    let mut mains = all(ask).await?;
-    mains.retain(|one| one.class == "main" && !one.imported);
+    let mut mains = candidates(ask).await?;
+    mains.retain(|one| one.class == "main");
     mains.sort_by_key(|one| Reverse((one.active, one.last_activity)));
     for one in mains.into_iter().take(LOOKED_AT) {
         for part in ["t1#1", "t1#0", "system"] {
@@ -316,6 +319,7 @@ mod tests {
         };
         let mut all = vec![
             one("copy", "main", 99, json!({ "imported": true })),
+            one("bob:shared", "main", 98, json!({ "owner": "bob" })),
             one("newer", "main", 9, json!({})),
             one("active", "main", 8, json!({ "active": true })),
         ];

@@ -1,7 +1,7 @@
 //! Ownership of conversations.
 
 use ctx_team::{Access, Actor, Grantee, Registry, Role};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::scene::{SECRET, Team};
 use crate::support::house::conversation;
@@ -134,6 +134,42 @@ async fn a_share_finds_no_conversation_by_its_title() {
     team.talk("anna", "second", &conversation(&format!("and at {gone}"), 2)).await;
     let (status, answer) = team.ask("carl", "GET", &format!("conversations/anna:{gone}/frames"), &json!({})).await;
     assert_eq!((status, answer.to_string().contains("look at")), (404, false), "{answer}");
+}
+
+/// The structured answer of a tool of the MCP server, without a session and without naming a conversation.
+async fn use_tool(team: &Team, name: &str, tool: &str) -> Value {
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {}}});
+    let (_, answer) = team.call(&team.bearer(name), "POST", "mcp", &call.to_string()).await;
+    let answer: Value = serde_json::from_str(&answer).expect(&answer);
+    answer["result"]["structuredContent"].clone()
+}
+
+#[tokio::test]
+async fn an_agent_is_never_in_a_conversation_that_others_share() {
+    let team = Team::new().await;
+    let calling = json!([{"type": "tool_use", "id": "toolu_1", "name": "mcp__ctx__ctx_status", "input": {}}]);
+    let said = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": calling,
+        "stop_reason": "tool_use", "usage": {"input_tokens": 10, "output_tokens": 2}});
+    let said = said.to_string();
+    let newest = async |name: &str| {
+        let list = team.get(name, "conversations").await["conversations"].clone();
+        list[0]["id"].as_str().expect("an id").to_owned()
+    };
+    team.talk_saying("bob", "bobs", &conversation("bob's", 2), &said).await;
+    let bobs = newest("bob").await;
+    team.post("bob", &format!("conversations/{bobs}/share"), &json!({"person": "anna", "edit": true})).await;
+    let answer = use_tool(&team, "anna", "ctx_status").await;
+    assert_eq!(answer["error"]["code"], "no-conversation", "{answer}");
+    team.talk_saying("anna", "annas", &conversation("anna's", 2), &said).await;
+    let annas = newest("anna").await;
+    // Copies are newer, and no agent is in them either.
+    let (_, file) = team.call(&team.bearer("bob"), "GET", &format!("conversations/{bobs}/export"), "").await;
+    let lines = format!("{}Content-Type: application/x-ndjson\r\n", team.bearer("anna"));
+    for _ in 0..6 {
+        assert_eq!(team.call(&lines, "POST", "import", &file).await.0, 200);
+    }
+    let answer = use_tool(&team, "anna", "ctx_status").await;
+    assert_eq!((&answer["conversation"], &answer["found_by"]), (&json!(annas), &json!("reply")), "{answer}");
 }
 
 #[tokio::test]

@@ -202,6 +202,12 @@ impl Team {
         self.exchange(&lines, session, body, &answered_by(model)).await
     }
 
+    /// The same with this answer.
+    pub async fn talk_saying(&self, name: &str, session: &str, body: &str, said: &str) -> Arrived {
+        let lines = format!("x-ctx-key: {}\r\nx-api-key: sk-{name}\r\n", self.key(name));
+        self.exchange(&lines, session, body, said).await
+    }
+
     /// The same with other header lines.
     pub async fn talk_with(&self, lines: &str, session: &str, body: &str) -> Arrived {
         self.exchange(lines, session, body, ANSWER).await
