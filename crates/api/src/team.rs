@@ -272,7 +272,7 @@ pub struct Notices {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoticeView {
     pub at: u64,
-    /// The conversation that was opened; empty if a key was made.
+    /// The conversation that was opened; empty if they did something else.
     pub conversation: String,
     pub by: String,
     pub role: String,
@@ -281,6 +281,9 @@ pub struct NoticeView {
     /// The key that was made.
     #[serde(default)]
     pub key: Option<String>,
+    /// The account at the identity provider that may sign in as the person.
+    #[serde(default)]
+    pub account: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

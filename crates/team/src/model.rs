@@ -169,4 +169,6 @@ pub enum Deed {
     Opened { conversation: String, reason: String },
     /// They made a key with this id, with which they can read what its person can.
     MadeKey { key: String },
+    /// They let this account at the identity provider sign in as the person.
+    AllowedAccount { account: String },
 }

@@ -291,7 +291,9 @@ impl State {
         };
         let shared = self.shares.iter().filter(|share| share.owner != person && is_mine(&share.with));
         let shared = shared.map(|share| (share.owner, share.conversation.as_str(), share.access));
-        let opened = self.glasses.iter().filter(|glass| glass.by == person && now < glass.until);
+        // What a role has opened ends with it.
+        let audits = person == Actor::OPERATOR.id || self.people.get(&person).is_some_and(|one| one.role.audits());
+        let opened = self.glasses.iter().filter(|glass| audits && glass.by == person && now < glass.until);
         let opened = opened.map(|glass| (glass.owner, glass.conversation.as_str(), Access::Look));
         let mut all: BTreeMap<(u32, &str), Access> = BTreeMap::new();
         for (owner, conversation, access) in shared.chain(opened) {
@@ -326,7 +328,8 @@ impl State {
         self.shares.iter().filter(|share| share.access == Access::Edit).flat_map(guests).collect()
     }
 
-    /// What others did without asking a person, newest first: looks at their conversations, and keys in their name.
+    /// What others did without asking a person, newest first: looks at their conversations, keys in their name, and
+    /// accounts that may sign in as them.
     pub fn notices(&self, person: u32) -> Vec<Notice> {
         let deed = |entry: &Entry| match &entry.event {
             Event::GlassBroken { owner, conversation, reason, .. } if *owner == person => {
@@ -334,6 +337,9 @@ impl State {
             }
             Event::KeyMade { key, person: of, .. } if *of == person && entry.by != person => {
                 Some(Deed::MadeKey { key: key.clone() })
+            }
+            Event::AccountAllowed { person: of, account } if *of == person && entry.by != person => {
+                Some(Deed::AllowedAccount { account: account.clone() })
             }
             _ => None,
         };

@@ -1,4 +1,5 @@
-// Lists auditors and admins who opened the person's conversations, with their reasons, or made keys in their name.
+// Lists auditors and admins who opened the person's conversations, with their reasons, made keys in their name, or let
+// accounts sign in as them.
 
 import { PartProblem } from "../notices/Problem";
 import { Table, When } from "./Table";
@@ -12,12 +13,12 @@ export function Notices() {
       <PartProblem error={error} />
       <Table
         label="Notices"
-        heads={["When", "By", "Role", "Opened or made", "Reason"]}
-        empty="No one has opened your conversations, or made a key for you."
+        heads={["When", "By", "Role", "Opened, made or allowed", "Reason"]}
+        empty="No one has opened your conversations, made a key for you, or let an account sign in as you."
         isEmpty={notices?.length === 0}
       >
         {(notices ?? []).map((notice) => (
-          <tr key={`${notice.at} ${notice.by} ${notice.key ?? ""}`}>
+          <tr key={`${notice.at} ${notice.by} ${notice.key ?? notice.account ?? ""}`}>
             <td>
               <When at={notice.at} />
             </td>
@@ -29,6 +30,10 @@ export function Notices() {
               {notice.key != null ? (
                 <>
                   key <span className={styles.mono}>{notice.key}</span>
+                </>
+              ) : notice.account != null ? (
+                <>
+                  account <bdi className={styles.mono}>{notice.account}</bdi>
                 </>
               ) : (
                 <a className={styles.mono} href={`#/${encodeURIComponent(notice.conversation)}/frames`}>

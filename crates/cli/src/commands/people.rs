@@ -91,7 +91,7 @@ Examples:
         #[command(flatten)]
         format: JsonArguments,
     },
-    /// Show who you are, who opened your conversations, and who made keys in your name
+    /// Show who you are, who opened your conversations, and who made keys or allowed accounts in your name
     #[command(after_help = "Example:\n  ctx people me")]
     Me {
         #[command(flatten)]
@@ -136,9 +136,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn looks(notices: &Notices) -> String {
     let line = |notice: &ctx_api::team::NoticeView| {
         let (at, by) = (words::clock(notice.at), text::line(&notice.by));
-        let deed = match &notice.key {
-            Some(key) => format!("made the key {} for you", text::line(key)),
-            None => format!("opened {}: {}", notice.conversation, text::line(&notice.reason)),
+        let deed = match (&notice.key, &notice.account) {
+            (Some(key), _) => format!("made the key {} for you", text::line(key)),
+            (_, Some(account)) => format!("let the account {} sign in as you", text::line(account)),
+            _ => format!("opened {}: {}", notice.conversation, text::line(&notice.reason)),
         };
         format!("  {at} {by} ({}) {deed}\n", notice.role)
     };

@@ -405,12 +405,14 @@ async fn change_shares(
 pub async fn notices(api: Api) -> Answer<Notices> {
     let (seat, team) = api.seat()?;
     let view = |notice: ctx_team::Notice| {
-        let (conversation, reason, key) = match notice.deed {
-            Deed::Opened { conversation, reason } => (conversation, reason, None),
-            Deed::MadeKey { key } => (String::new(), String::new(), Some(key)),
-        };
+        let (mut conversation, mut reason, mut key, mut account) = (String::new(), String::new(), None, None);
+        match notice.deed {
+            Deed::Opened { conversation: opened, reason: given } => (conversation, reason) = (opened, given),
+            Deed::MadeKey { key: made } => key = Some(made),
+            Deed::AllowedAccount { account: allowed } => account = Some(allowed),
+        }
         let role = notice.role.name().to_owned();
-        NoticeView { at: notice.at, conversation, by: notice.by, role, reason, key }
+        NoticeView { at: notice.at, conversation, by: notice.by, role, reason, key, account }
     };
     let notices = team.registry().state().notices(seat.person()).into_iter().map(view).collect();
     Ok(Json(Notices { notices }))

@@ -150,6 +150,24 @@ fn breaking_the_glass_needs_a_role_and_a_reason_lasts_an_hour_and_is_told_to_the
     let opened = Deed::Opened { conversation: "c1".into(), reason: "incident 42, leaked token".into() };
     assert_eq!((notice.by.as_str(), &notice.deed), ("eve", &opened));
     assert!(team.0.notices(2).is_empty());
+    let demoted = team.0.change_person(&ADMIN, "eve", Some(Role::Member), None).expect("changed");
+    team.take(0, demoted);
+    assert!(team.0.open_to(eve.id, 1001).is_empty(), "it ends with the role");
+    let event = team.0.break_glass(&ADMIN, (1, "c1"), "incident 42, leaked token", 1000).expect("opened");
+    team.take(0, event);
+    assert_eq!(team.0.open_to(0, 1001), [(1, "c1", Access::Look)], "the operator is not one of the people");
+}
+
+#[test]
+fn an_account_that_another_person_allows_is_told_to_its_person() {
+    let mut team = Team::new();
+    let allowed = team.0.allow_account(&ADMIN, "anna", "x-9").expect("allowed");
+    team.take(0, allowed.clone());
+    let [notice] = &team.0.notices(1)[..] else { panic!("one notice") };
+    assert_eq!((notice.by.as_str(), &notice.deed), ("operator", &Deed::AllowedAccount { account: "x-9".into() }));
+    team.take(1, allowed);
+    assert_eq!(team.0.notices(1).len(), 1, "her own is no news");
+    assert!(team.0.notices(2).is_empty());
 }
 
 #[test]

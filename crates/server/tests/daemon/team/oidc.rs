@@ -295,6 +295,8 @@ async fn an_account_with_the_name_of_an_admin_needs_another_admin() {
     team.house.post("people/adam", &json!({"link": "name:adam"})).await;
     let browser = session(&sign_in(&team, &provider, &adam).await);
     assert_eq!(api(&team, "GET", "/control/v1/me", &browser).await.1["role"], "admin");
+    let notice = &team.get("adam", "notices").await["notices"][0];
+    assert_eq!((&notice["by"], &notice["account"]), (&json!("operator"), &json!("name:adam")), "{notice}");
     let audit = team.get("adam", "audit").await.to_string();
     assert!(audit.contains("adam for adam") && audit.contains("account-allowed"), "{audit}");
 }
