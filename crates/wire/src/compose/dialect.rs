@@ -27,6 +27,11 @@ pub trait Dialect: Sync {
     /// Takes out calls and results that only this wire refuses.
     fn close(&self, _: &mut Plan<'_>) {}
 
+    /// The client's message without which this one is refused, other than the call of a result.
+    fn needed_by(&self, _: &Plan<'_>, _message: usize) -> Option<usize> {
+        None
+    }
+
     /// Makes the repairs that only this wire needs, once it is settled which calls are sent.
     fn repair(&self, plan: &mut Plan<'_>);
 
@@ -232,7 +237,11 @@ impl<'a> Plan<'a> {
 
     /// Ensures that the request ends with words of the user, or results, because the model answers the last message
     /// (X2); and that it is not empty. Returns whether something was restored for that. Results keep the texts of the view.
-    pub(super) fn end_with_a_question(&mut self, view: &dyn Fn() -> &'a View<'a>) -> bool {
+    pub(super) fn end_with_a_question<D: Dialect + ?Sized>(
+        &mut self,
+        dialect: &D,
+        view: &dyn Fn() -> &'a View<'a>,
+    ) -> bool {
         let is_said = |role: Role| !matches!(role, Role::System | Role::Other);
         let asks = |role: Option<Role>| role == Some(Role::User);
         let own = self.input.messages.iter().map(|message| message.role).rev().find(|role| is_said(*role));
@@ -243,7 +252,7 @@ impl<'a> Plan<'a> {
         let Some(last) = self.input.messages.iter().rposition(|message| message.role == Role::User) else {
             return false;
         };
-        let newest = self.step_of(last)..=last as u32;
+        let newest = self.step_of(dialect, last)..=last as u32;
         self.outs.retain(|out| !out.source.is_some_and(|source| newest.contains(&source)));
         let mut texts = self.new_results(*newest.start(), view());
         for at in newest {
@@ -275,8 +284,9 @@ impl<'a> Plan<'a> {
         found
     }
 
-    /// The first message of the step that a message belongs to: the one whose calls it and its predecessors answer.
-    fn step_of(&self, last: usize) -> u32 {
+    /// The first message of the step that a message belongs to: the one whose calls it and its predecessors answer, or
+    /// that these calls need.
+    fn step_of<D: Dialect + ?Sized>(&self, dialect: &D, last: usize) -> u32 {
         let messages = self.input.messages;
         let mut first = last;
         let mut at = last;
@@ -287,6 +297,7 @@ impl<'a> Plan<'a> {
                 let call = messages[..at].iter().rposition(|message| message.blocks.iter().any(is_call));
                 first = first.min(call.unwrap_or(first));
             }
+            first = first.min(dialect.needed_by(self, at).unwrap_or(first));
             if at == first {
                 return first as u32;
             }

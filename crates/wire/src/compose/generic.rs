@@ -89,13 +89,13 @@ pub fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<
 
 /// Repairs everything that the provider would refuse.
 pub(super) fn repair<'a, D: Dialect + ?Sized>(dialect: &D, plan: &mut Plan<'a>, view: &dyn Fn() -> &'a View<'a>) {
-    loop {
+    for is_restored in [false, true] {
         pairs::close(plan);
         dialect.close(plan);
         plan.drop_empty();
         pairs::bring_together(plan, dialect.has_flat_steps());
-        // A restored message may need its partner.
-        if !plan.end_with_a_question(view) {
+        // A restored message may need its partner. Once: what is taken out again would be restored for ever.
+        if is_restored || !plan.end_with_a_question(dialect, view) {
             break;
         }
     }

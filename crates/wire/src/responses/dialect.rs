@@ -56,6 +56,10 @@ impl Dialect for ResponsesDialect {
         opaque_pairs::close(plan, "R14", "an item of an unknown type goes with the item that shares its call");
     }
 
+    fn needed_by(&self, plan: &Plan<'_>, message: usize) -> Option<usize> {
+        families::program_of(plan, message)
+    }
+
     fn repair(&self, plan: &mut Plan<'_>) {
         trigger_last(plan);
         ids::shorten(plan);

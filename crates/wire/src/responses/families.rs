@@ -146,6 +146,19 @@ fn call_about_programs<'a>(plan: &Plan<'a>, at: usize) -> Option<Item<'a>> {
     Some(Item::read(element)).filter(|item| item.sort == Sort::Call)
 }
 
+/// The id of the program that made this call.
+fn caller<'a>(plan: &Plan<'a>, at: usize, call: &Item<'_>) -> Option<Cow<'a, str>> {
+    let caller = call.value("caller")?;
+    crate::compose::spell::text(plan.input.body.message(at), caller.start, "caller_id")
+}
+
+/// The program that made the call at this index.
+pub(super) fn program_of(plan: &Plan<'_>, at: usize) -> Option<usize> {
+    let caller = caller(plan, at, &call_about_programs(plan, at)?)?;
+    let is_it = |item: Item<'_>| item.kind == "program" && item.link().as_ref() == Some(&caller);
+    (0..at).rev().find(|at| call_about_programs(plan, *at).is_some_and(is_it))
+}
+
 /// Removes the calls of a removed program (R13).
 pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let input = plan.input;
@@ -153,12 +166,13 @@ pub(super) fn close_programs(plan: &mut Plan<'_>) {
     let mut made_by = Vec::new();
     for at in plan.from..input.messages.len() {
         let Some(item) = call_about_programs(plan, at) else { continue };
-        let Some(id) = item.link() else { continue };
+        let Some(id) = input.messages[at].blocks.iter().find_map(|block| block.tool_use_id.as_deref()) else {
+            continue;
+        };
         if item.kind == "program" {
-            programs.insert(id.into_owned());
-        } else if let Some(caller) = item.value("caller") {
-            let caller = crate::compose::spell::text(input.body.message(at), caller.start, "caller_id");
-            made_by.extend(caller.map(|caller| (caller.into_owned(), id.into_owned())));
+            programs.insert(id.to_owned());
+        } else {
+            made_by.extend(caller(plan, at, &item).map(|caller| (caller.into_owned(), id.to_owned())));
         }
     }
     if programs.is_empty() {

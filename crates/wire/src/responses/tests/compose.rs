@@ -94,6 +94,23 @@ fn the_calls_of_a_program_go_with_it() {
 }
 
 #[test]
+fn the_newest_results_stay_with_the_program_that_made_their_calls() {
+    let program = r#"{"type":"program","call_id":"p","code":"x"}"#;
+    let inner = |id: &str| {
+        let caller = r#"{"type":"program","caller_id":"p"}"#;
+        format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}","caller":{caller}}}"#)
+    };
+    let items = [&user("go"), &thinks("rs_1"), program, &inner("c"), &output("c")];
+    let done = Case::of(&items).delete_items(&[2]).compose();
+    assert_eq!(done.items, items);
+    assert!(done.rules.contains(&"X2"), "{:?}", done.rules);
+    let later = [says("", "more"), inner("d"), output("d")];
+    let items = [&items[..], &later.each_ref().map(String::as_str)[..]].concat();
+    let done = Case::of(&items).delete_items(&[1, 2, 3, 4]).compose();
+    assert_eq!(done.items, [&items[..1], &items[2..]].concat(), "with everything from the program on");
+}
+
+#[test]
 fn parts_leave_a_message_and_come_to_it() {
     let list = r#"{"type":"message","id":"m","role":"user","content":[{"type":"input_text","text":"a"}, {"type":"input_text","text":"b"}],"x":1}"#;
     let done = Case::of(&[list]).delete(&[(0, 0)]).compose();
