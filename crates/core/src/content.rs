@@ -1,7 +1,7 @@
 //! Content in a neutral form: what an edit writes, independent of the wire. Each wire writes it in its own JSON. The
 //! client's own bytes are never generated from it.
 
-use crate::tokens;
+use crate::{links, tokens};
 use serde::{Deserialize, Serialize};
 
 /// Names a wire, in records and in messages to people.
@@ -128,13 +128,19 @@ impl Content {
         }
     }
 
-    /// Gives a call or result without an id this one.
+    /// Gives a call or result this id, if it has none, or the one that the client gave to the same call.
     #[must_use]
     pub fn linked(mut self, to: Option<&str>) -> Content {
-        if let Content::Call { id, .. } | Content::Result { id, .. } = &mut self
-            && id.is_none()
-        {
-            *id = to.map(str::to_owned);
+        let Some(to) = to else { return self };
+        let is_own = |id: &Option<String>| id.is_some() && id.as_deref() == links::sent_id(to);
+        match &mut self {
+            Content::Call { id, .. } | Content::Result { id, .. } if id.is_none() || is_own(id) => {
+                *id = Some(to.to_owned());
+            }
+            Content::Raw { calls: id, .. } | Content::Raw { answers: id, .. } if is_own(id) => {
+                *id = Some(to.to_owned())
+            }
+            _ => {}
         }
         self
     }

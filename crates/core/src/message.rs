@@ -108,6 +108,18 @@ pub enum Anchor {
     Text(Key),
 }
 
+impl Anchor {
+    /// The anchor of a tool call.
+    pub fn of_call(id: &str) -> Anchor {
+        Anchor::Id(Key::of([b"call".as_slice(), id.as_bytes()]))
+    }
+
+    /// The anchor of a result.
+    pub fn of_result(call: &str) -> Anchor {
+        Anchor::Id(Key::of([b"result".as_slice(), call.as_bytes()]))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,

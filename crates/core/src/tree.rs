@@ -9,10 +9,11 @@
 mod search;
 
 use crate::links;
-use crate::message::{Anchor, Message};
+use crate::message::{Anchor, Kind, Message, Role};
 pub(crate) use search::{REACH, comes_and_goes, is_injected};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Names a slot, in this conversation and its forks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -145,11 +146,68 @@ impl Tree {
         }
     }
 
-    /// Links the results at a node with the calls before it.
+    /// Gives the calls at a node ids that no call before it has, and its results those of their calls.
     fn link(&mut self, node: NodeIx) {
         let slot = self.nodes[node as usize].slot as usize;
-        let before = std::iter::successors(self.parent(node), |&node| self.parent(node));
-        let before = before.map(|node| &self.slot_at(node).message);
+        let taken = self.taken(self.parent(node), &self.slots[slot].message, Some(slot as u32));
+        let id = self.slots[slot].id;
+        let is_taken = |id: &str| taken.iter().any(|taken| **taken == *id);
+        if !taken.is_empty() && links::rename_calls(&mut self.slots[slot].message, id, is_taken) {
+            let nodes = self.slots[slot].nodes.clone();
+            nodes.into_iter().for_each(|node| self.link_results_behind(node));
+        }
+        self.link_results(node);
+    }
+
+    /// The ids of calls in a message behind `parent` that earlier calls of the path have. `own`: the slot of the message.
+    fn taken(&self, parent: Option<NodeIx>, message: &Message, own: Option<u32>) -> Vec<Arc<str>> {
+        // Only an id that another slot has needs a walk.
+        let is_elsewhere = |id: &str| match self.anchors.get(&Anchor::of_call(id)) {
+            Some(AnchorSlots::One(slot)) => Some(*slot) != own,
+            Some(AnchorSlots::Many) => true,
+            None => false,
+        };
+        let calls = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
+        let ids = calls.filter_map(|block| block.tool_use_id.clone());
+        let is_before = |id: &str| {
+            let mut calls = self.up_from(parent).flat_map(links::own_calls);
+            calls.any(|call| call == id)
+        };
+        ids.filter(|id| !links::is_derived(id) && is_elsewhere(id) && is_before(id)).collect()
+    }
+
+    /// Names the calls of a message that follows the current path but has no slot yet. Returns whether an id changed.
+    pub fn name_pending(&self, message: &mut Message, slot: SlotId) -> bool {
+        let taken = self.taken(self.current.last().copied(), message, None);
+        links::rename_calls(message, slot, |id| taken.iter().any(|taken| **taken == *id))
+    }
+
+    /// The messages from a node up to its root.
+    fn up_from(&self, node: Option<NodeIx>) -> impl Iterator<Item = &Message> {
+        std::iter::successors(node, |&node| self.parent(node)).map(|node| &self.slot_at(node).message)
+    }
+
+    /// Links the results of a step again, because a call at `node` has another id now.
+    fn link_results_behind(&mut self, node: NodeIx) {
+        let mut open = self.nodes[node as usize].children.clone();
+        while let Some(node) = open.pop() {
+            let message = &self.slot_at(node).message;
+            let (is_answer, has_results) = (message.role == Role::Assistant, message.has_results());
+            if message.role == Role::User && !has_results {
+                continue;
+            }
+            self.link_results(node);
+            let behind = self.nodes[node as usize].children.iter().copied();
+            // An answer behind results begins the next step.
+            let is_inside = |&node: &NodeIx| is_answer || self.slot_at(node).message.role != Role::Assistant;
+            open.extend(behind.filter(is_inside).collect::<Vec<_>>());
+        }
+    }
+
+    /// Links the results at a node with the calls before it.
+    fn link_results(&mut self, node: NodeIx) {
+        let slot = self.nodes[node as usize].slot as usize;
+        let before = self.up_from(self.parent(node));
         for (at, id) in links::answered_calls(&self.slots[slot].message, before) {
             self.slots[slot].message.blocks[at].tool_use_id = Some(id);
         }

@@ -122,7 +122,7 @@ impl<'a> Facts<'a> {
 
     /// Adds a tool call; `input` is the JSON of its arguments.
     pub fn call(&mut self, bare: Bare<'_>, id: Option<Cow<'_, str>>, name: Cow<'_, str>, input: &[u8]) {
-        let id = self.id(b"call", id, &bare);
+        let id = self.id((b"call", Anchor::of_call), id, &bare);
         self.push_call(bare.at, id, &name, input);
     }
 
@@ -154,7 +154,7 @@ impl<'a> Facts<'a> {
 
     /// Adds the result of a call; `size`: its characters and image tokens.
     pub fn result(&mut self, bare: Bare<'_>, call: Option<Cow<'_, str>>, size: (u32, u32)) {
-        let id = self.id(b"result", call, &bare);
+        let id = self.id((b"result", Anchor::of_result), call, &bare);
         self.push(bare.at.clone(), Kind::ToolResult, size.0, size.1, None);
         if let Some(block) = self.blocks.last_mut() {
             block.tool_use_id = id;
@@ -211,11 +211,16 @@ impl<'a> Facts<'a> {
     }
 
     /// Identifies the block by its id, whatever happens to the rest, or else by its bytes.
-    fn id(&mut self, what: &[u8], id: Option<Cow<'_, str>>, bare: &Bare<'_>) -> Option<Arc<str>> {
+    fn id(
+        &mut self,
+        (what, anchor): (&[u8], fn(&str) -> Anchor),
+        id: Option<Cow<'_, str>>,
+        bare: &Bare<'_>,
+    ) -> Option<Arc<str>> {
         let id = id.filter(|id| !id.is_empty());
         match &id {
             Some(id) => {
-                self.anchors.push(Anchor::Id(Key::of([what, id.as_bytes()])));
+                self.anchors.push(anchor(id));
                 self.key.feed(what);
                 self.key.feed(id.as_bytes());
             }

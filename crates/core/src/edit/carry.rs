@@ -269,8 +269,8 @@ fn block<'a>(path: &Path<'a>, (at, block): At) -> &'a Block {
 /// by their calls.
 fn pairs(from: &Path<'_>, to: &Path<'_>) -> HashMap<At, At> {
     let (said, there) = (said(from), said(to));
-    let by_id: HashMap<&str, At> = there.iter().filter_map(|at| Some((call_id(block(to, *at))?, *at))).collect();
-    let known = |at: &At| call_id(block(from, *at)).and_then(|id| by_id.get(id).copied());
+    let (own, by_id) = (by_id(from, &said), by_id(to, &there));
+    let known = |at: &At| call_id(block(from, *at)).and_then(|id| own.get(id).and(by_id.get(id).copied()));
     let taken: HashSet<At> = said.iter().filter_map(known).collect();
     let mut by_words: HashMap<Words, VecDeque<At>> = HashMap::new();
     for at in there.into_iter().filter(|at| !taken.contains(at)) {
@@ -294,6 +294,15 @@ fn pairs(from: &Path<'_>, to: &Path<'_>) -> HashMap<At, At> {
 /// Everything but reasoning, which no other wire takes, and results.
 fn said(path: &Path<'_>) -> Vec<At> {
     places(path).filter(|at| !matches!(block(path, *at).kind, Kind::Thinking | Kind::ToolResult)).collect()
+}
+
+/// The calls by their ids, without those whose id several have.
+fn by_id<'a>(path: &Path<'a>, places: &[At]) -> HashMap<&'a str, At> {
+    let mut found: HashMap<&str, Option<At>> = HashMap::new();
+    for (id, at) in places.iter().filter_map(|at| Some((call_id(block(path, *at))?, *at))) {
+        found.entry(id).and_modify(|known| *known = None).or_insert(Some(at));
+    }
+    found.into_iter().filter_map(|(id, at)| Some((id, at?))).collect()
 }
 
 fn call_id(block: &Block) -> Option<&str> {

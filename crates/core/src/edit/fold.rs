@@ -13,6 +13,7 @@ use super::weigh::LeftOut;
 use crate::fast_map::{FastMap, FastSet};
 use crate::frames;
 use crate::key::Key;
+use crate::links::own_id;
 use crate::message::{Message, Role};
 use crate::numbers::Numbers;
 use crate::tree::SlotId;
@@ -139,9 +140,7 @@ impl Folding<'_, '_, '_> {
     /// Finds a message of a reply that the client has rewritten since, by the ids of its calls, which are unique.
     fn rewritten(&self, of: &MessageRef, blocks: &[effect::BlockRef]) -> Option<usize> {
         let MessageRef::Reply { after, .. } = of else { return None };
-        let has = |at: &usize, id: &str| {
-            self.source.messages[*at].blocks.iter().any(|block| block.tool_use_id.as_deref() == Some(id))
-        };
+        let has = |at: &usize, id: &str| self.source.messages[*at].blocks.iter().any(|block| own_id(block) == Some(id));
         let ids = blocks.iter().filter_map(|named| named.id.as_deref());
         self.reply(*after)?.find(|at| ids.clone().any(|id| has(at, id)))
     }

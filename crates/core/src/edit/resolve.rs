@@ -18,6 +18,7 @@ use crate::content::Content;
 use crate::fast_map::NameSet;
 use crate::hint;
 use crate::hint::{Argument, Command};
+use crate::links;
 use crate::message::{Kind, Role};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -277,7 +278,7 @@ impl Desk<'_> {
             let id = found.tool_use_id.as_deref();
             let is_wanted = found.kind == Kind::ToolResult
                 && facts.role == Role::User
-                && result.is_none_or(|wanted| id == Some(wanted))
+                && result.is_none_or(|wanted| id == Some(wanted) || links::own_id(found) == Some(wanted))
                 && (calls.is_empty() || id.is_some_and(|id| calls.contains(id)))
                 && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
                 && (!select.superseded || id.is_some_and(|id| superseded.contains(id)))

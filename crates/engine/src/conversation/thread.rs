@@ -4,6 +4,7 @@
 use super::Conversation;
 use super::messages::{PendingMessage, join};
 use crate::log::AnswerRecord;
+use ctx_core::edit::effect::PENDING;
 use ctx_store::Note;
 use ctx_wire::body::Body;
 
@@ -36,6 +37,7 @@ impl Conversation {
         let wire = self.wire();
         let new = (0..body.spans().messages.len()).map(|at| body.message(at).to_vec());
         self.newest.pending.extend(new.map(|bytes| PendingMessage::new(wire, bytes)));
+        self.name_pending();
         self.newest.thread.request = Some(request);
         true
     }
@@ -47,6 +49,14 @@ impl Conversation {
         }
         let wire = self.wire();
         self.newest.pending.extend(reply.into_iter().map(|bytes| PendingMessage::new(wire, bytes)));
+        self.name_pending();
+    }
+
+    /// Gives the pending calls ids that no call of the path has.
+    fn name_pending(&mut self) {
+        for message in &mut self.newest.pending {
+            self.messages.tree.name_pending(&mut message.facts, PENDING);
+        }
     }
 
     /// Whether a request is the newest turn, or the newest of the chain behind it.
@@ -76,6 +86,7 @@ impl Conversation {
     pub fn restore_pending(&mut self, messages: Vec<Vec<u8>>) {
         self.newest.pending = messages.into_iter().map(|bytes| PendingMessage::new(self.wire(), bytes)).collect();
         self.newest.thread.length = self.newest.pending.len();
+        self.name_pending();
     }
 
     /// The pending messages as they are stored; none if they have been sent back.

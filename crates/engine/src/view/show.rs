@@ -13,6 +13,7 @@ use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Source, Unit, View, ViewUnit};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
+use ctx_core::links;
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::{Content, ErrorCode, SlotId, tokens};
 use ctx_store::{Blob, Hash};
@@ -61,8 +62,12 @@ impl Engine {
             }
             messages.extend(views);
         }
-        let blocks = messages.iter_mut().flat_map(|message| &mut message.blocks);
-        blocks.filter(|block| block.repaired.is_some()).for_each(|block| explain(block, &repaired.repairs));
+        for block in messages.iter_mut().flat_map(|message| &mut message.blocks) {
+            block.tool_use_id = block.tool_use_id.as_deref().map(|id| links::shown_id(id).to_owned());
+            if block.repaired.is_some() {
+                explain(block, &repaired.repairs);
+            }
+        }
         Ok(ContentView {
             conversation: conversation.id().to_owned(),
             id: id.to_owned(),

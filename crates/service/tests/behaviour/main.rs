@@ -15,6 +15,7 @@ mod frames;
 mod keeping;
 mod nameless;
 mod recorder;
+mod restarting;
 mod returning;
 mod sent;
 mod sides;

@@ -4,6 +4,7 @@ use crate::compose::spell;
 use crate::json;
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};
+use ctx_core::links;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -83,11 +84,11 @@ pub fn write(content: &Content) -> Cow<'_, str> {
     Cow::Owned(match content {
         Content::Text { text } => format!(r#"{{"type":"text","text":{}}}"#, quoted(text)),
         Content::Call { id, name, input: CallInput::Json(input) } => {
-            let id = quoted(id.as_deref().unwrap_or_default());
+            let id = quoted(id.as_deref().and_then(links::sent_id).unwrap_or_default());
             format!(r#"{{"type":"tool_use","id":{id},"name":{},"input":{input}}}"#, quoted(name))
         }
         Content::Result { id, parts, error } => {
-            let id = quoted(id.as_deref().unwrap_or_default());
+            let id = quoted(id.as_deref().and_then(links::sent_id).unwrap_or_default());
             let content = match parts.as_slice() {
                 [] => String::new(),
                 [Content::Text { text }] => format!(r#","content":{}"#, quoted(text)),

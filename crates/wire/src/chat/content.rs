@@ -4,6 +4,7 @@
 use crate::openai::origin;
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};
+use ctx_core::links;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -62,11 +63,11 @@ pub(super) fn write(content: &Content) -> Cow<'_, str> {
     Cow::Owned(match content {
         Content::Text { text } => json!({"type": "text", "text": text}).to_string(),
         Content::Call { id, name, input: CallInput::Json(input) } => {
-            let (id, name) = (quoted(id.as_deref().unwrap_or_default()), quoted(name));
+            let (id, name) = (quoted(sent(id)), quoted(name));
             format!(r#"{{"id":{id},"type":"function","function":{{"name":{name},"arguments":{}}}}}"#, quoted(input))
         }
         Content::Result { id, parts, error } => {
-            let id = quoted(id.as_deref().unwrap_or_default());
+            let id = quoted(sent(id));
             format!(r#"{{"role":"tool","tool_call_id":{id},"content":{}}}"#, quoted(&result_text(parts, *error)))
         }
         Content::Image { from } => json!({"type": "image_url", "image_url": {"url": url(from)}}).to_string(),
@@ -76,6 +77,11 @@ pub(super) fn write(content: &Content) -> Cow<'_, str> {
         Content::Reasoning { text, .. } => json!({"type": "reasoning", "text": text}).to_string(),
         Content::Raw { json, .. } => return Cow::Borrowed(json),
     })
+}
+
+/// The id that is sent.
+fn sent(id: &Option<String>) -> &str {
+    id.as_deref().and_then(links::sent_id).unwrap_or_default()
 }
 
 /// A result takes text only (C7).
@@ -116,13 +122,13 @@ pub(super) fn copied(content: Content, salt: &str) -> Content {
     match content {
         Content::Call { id, name, input } => Content::Call { id: renamed(id), name, input },
         Content::Result { id, parts, error } => Content::Result { id: renamed(id), parts, error },
-        Content::Raw { json, .. } => {
+        Content::Raw { json, calls, answers, .. } => {
             let mut value: Value = serde_json::from_str(&json).unwrap_or_default();
             let Some(fields) = value.as_object_mut() else { return raw(json, &value) };
             fields.remove("cache_control");
-            for name in ["id", "tool_call_id"] {
+            for (name, linked) in [("id", calls), ("tool_call_id", answers)] {
                 if let Some(Value::String(id)) = fields.get_mut(name) {
-                    *id = rename(id, salt);
+                    *id = rename(&linked.unwrap_or_else(|| id.clone()), salt);
                 }
             }
             read(&value)

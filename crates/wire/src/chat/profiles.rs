@@ -9,6 +9,7 @@ use crate::compose::spell::{member, spliced};
 use crate::compose::{Input, Out, Piece, Repair};
 use crate::json::Span;
 use ctx_core::content::Content;
+use ctx_core::links::own_id;
 use ctx_core::message::Role;
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -149,7 +150,7 @@ pub(super) fn with_fitting_ids(profile: Profile, message: Vec<u8>, input: &Input
     };
     let is_own = |id: &str| {
         let mut blocks = input.messages.iter().flat_map(|message| &message.blocks);
-        blocks.any(|block| block.tool_use_id.as_deref() == Some(id))
+        blocks.any(|block| own_id(block) == Some(id))
     };
     let parts = Parts::read(&message);
     let calls = parts.call_elements.iter().filter_map(|call| member(&message, call.start, "id"));

@@ -57,12 +57,16 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
 impl<D: ?Sized> Rules<'_, D> {
     /// Links a call of a reply that was pending when it was edited with its result, which has come since.
     fn linked<'a>(&self, from: NewMessageId, content: &'a Content) -> Cow<'a, Content> {
-        let Content::Call { id: Some(id), name, input } = content else { return Cow::Borrowed(content) };
+        let Some(id) = content.calls().filter(|id| links::is_derived(id)) else { return Cow::Borrowed(content) };
         let slot = self.view.status(from.effect).reply;
-        match slot.and_then(|slot| links::moved_id(id, PENDING, slot)) {
-            Some(id) => Cow::Owned(Content::Call { id: Some(id), name: name.clone(), input: input.clone() }),
-            None => Cow::Borrowed(content),
+        let Some(moved) = slot.and_then(|slot| links::moved_id(id, PENDING, slot)) else {
+            return Cow::Borrowed(content);
+        };
+        let mut content = content.clone();
+        if let Content::Call { id, .. } | Content::Raw { calls: id, .. } = &mut content {
+            *id = Some(moved);
         }
+        Cow::Owned(content)
     }
 }
 

@@ -4,6 +4,7 @@ use super::dialect::{Plan, Tag};
 use super::layout::pieces;
 use super::{Out, Piece, Repair};
 use ctx_core::fast_map::{NameMap, NameSet};
+use ctx_core::links::shown_id;
 use ctx_core::message::{Kind, Role};
 
 /// Removes calls without results and results without calls. A pair that the client itself sent incomplete stays.
@@ -29,10 +30,10 @@ pub(super) fn close(plan: &mut Plan<'_>) {
             plan.retain(at, |plan, piece| !is_lone(plan, piece));
             let (calls, results): (Vec<_>, Vec<_>) = gone.into_iter().partition(|(is_call, _)| *is_call);
             for (_, id) in calls {
-                plan.repairs.push(Repair::new("X1", format!("the call {id} goes: its result is gone")));
+                plan.repairs.push(Repair::new("X1", format!("the call {} goes: its result is gone", shown_id(&id))));
             }
             for (_, id) in results {
-                plan.repairs.push(Repair::new("X1", format!("the result of {id} goes: its call is gone")));
+                plan.repairs.push(Repair::new("X1", format!("the result of {} goes: its call is gone", shown_id(&id))));
             }
         }
         plan.drop_empty();

@@ -4,6 +4,7 @@ use super::part::{Data, Part, member};
 use crate::json::{self, Span};
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};
+use ctx_core::links;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -81,8 +82,7 @@ pub(super) fn write(content: &Content) -> Cow<'_, str> {
 
 /// A part of this wire.
 pub(super) fn part<'c>(content: &'c Content, spelling: &Spelling<'_>) -> Cow<'c, str> {
-    let id = |id: &Option<String>| match id.as_deref().filter(|id| spelling.has_ids && !ctx_core::links::is_derived(id))
-    {
+    let id = |id: &Option<String>| match id.as_deref().filter(|_| spelling.has_ids).and_then(links::sent_id) {
         Some(id) => format!(r#""id":{},"#, Value::from(id)),
         None => String::new(),
     };

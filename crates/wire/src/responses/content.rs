@@ -4,6 +4,7 @@ use super::item::{Item, Sort};
 use crate::openai::origin;
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};
+use ctx_core::links;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -84,6 +85,7 @@ pub(super) fn part(content: &Content, assistant: bool) -> Cow<'_, str> {
             json!({"type": if assistant { "output_text" } else { "input_text" }, "text": text})
         }
         Content::Call { id, name, input: CallInput::Json(input) } => {
+            let id = id.as_deref().and_then(links::sent_id);
             let input = if input.trim().is_empty() { "{}" } else { input };
             json!({"type": "function_call", "call_id": id, "name": name, "arguments": input})
         }
@@ -110,6 +112,7 @@ pub(super) fn part(content: &Content, assistant: bool) -> Cow<'_, str> {
 
 /// A result in the family of its call (R16).
 pub(super) fn result(family: &str, call: &str, parts: &[Content], error: bool) -> String {
+    let call = links::sent_id(call).unwrap_or_default();
     let is_plain = parts.iter().all(|part| part.as_text().is_some());
     let text = || {
         let words = |part: &Content| match part {

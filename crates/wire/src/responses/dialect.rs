@@ -100,7 +100,8 @@ impl Dialect for ResponsesDialect {
             if let KeptBlock::Text(_, text) = kept {
                 rewrite.output(text);
             }
-            let family = item.link().and_then(|id| families::retyped(plan, &id, &item.kind));
+            let id = message.blocks.first().and_then(|block| block.tool_use_id.as_deref());
+            let family = id.and_then(|id| families::retyped(plan, id, &item.kind));
             family.into_iter().for_each(|family| rewrite.retype(family));
             out.push(rewrite.done());
         }

@@ -6,6 +6,7 @@ use crate::compose::Repair;
 use crate::compose::dialect::{Element, Plan};
 use crate::compose::spell::spliced;
 use ctx_core::Key;
+use ctx_core::links::own_id;
 use ctx_core::message::Message;
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ const LONGEST: usize = 64;
 
 /// Whether an item has such an id.
 pub(super) fn is_long(message: &Message) -> bool {
-    let id = message.blocks.first().and_then(|block| block.tool_use_id.as_deref());
+    let id = message.blocks.first().and_then(own_id);
     id.is_some_and(|id| id.len() > LONGEST)
 }
 

@@ -237,6 +237,70 @@ fn recorded_conversations_are_whole_and_edits_of_them_are_accepted() {
     }
 }
 
+/// Two steps whose calls have the same id, as of servers that restart their ids with each answer.
+fn restarting() -> Case {
+    case(json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "I list.", "tool_calls": [called("list_dir:0")]},
+        {"role": "tool", "tool_call_id": "list_dir:0", "content": "a"},
+        {"role": "assistant", "content": "And the root.", "tool_calls": [called("list_dir:0")]},
+        {"role": "tool", "tool_call_id": "list_dir:0", "content": "b"},
+    ]))
+}
+
+#[test]
+fn calls_whose_ids_restart_belong_to_the_results_of_their_step() {
+    for (at, was) in [(2, "a"), (4, "b")] {
+        let mut case = restarting();
+        case.effects.push(effects::replace_result(&case, at, "[cleared]"));
+        let expected = String::from_utf8(case.body.bytes().to_vec()).expect("text");
+        let (from, to) = (format!("\"content\":\"{was}\""), "\"content\":\"[cleared]\"");
+        assert_eq!(case.compose().0, expected.replace(&from, to));
+    }
+    let mut case = restarting();
+    case.effects.push(effects::delete(&case, &[(1, 1)]));
+    let own = messages_of(&case);
+    let said = json!({"role": "assistant", "content": "I list."});
+    assert_eq!(sent(&case)["messages"], json!([own[0], said, own[3], own[4]]));
+    assert_eq!(
+        case.compose().1.repairs.iter().map(|repair| repair.what.as_ref()).collect::<Vec<&str>>(),
+        ["the result of list_dir:0 goes: its call is gone"]
+    );
+}
+
+#[test]
+fn parallel_calls_with_one_id_belong_to_their_results_in_order() {
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [called("x"), called("x"), called("x")]});
+    let result = |text: &str| json!({"role": "tool", "tool_call_id": "x", "content": text});
+    let user = json!({"role": "user", "content": "go"});
+    let mut case = case(json!([user, message, result("a"), result("b"), result("c"), user, message, result("d")]));
+    // The second call of the first message.
+    case.effects.push(effects::delete(&case, &[(1, 1)]));
+    let text = case.compose().0;
+    let sent: Value = serde_json::from_str(&text).expect("JSON");
+    let fewer = json!({"role": "assistant", "content": null, "tool_calls": [called("x"), called("x")]});
+    // The client itself left two calls of the second message without results.
+    assert_eq!(sent["messages"], json!([user, fewer, result("a"), result("c"), user, message, result("d")]));
+}
+
+#[test]
+fn a_call_of_ours_has_the_id_that_the_client_gave_to_the_one_it_replaces() {
+    let mut case = restarting();
+    let id = case.facts[3].blocks[1].tool_use_id.as_deref().map(str::to_owned);
+    assert_ne!(id.as_deref(), Some("list_dir:0"));
+    let input = ctx_core::content::CallInput::Json("{}".into());
+    let call = Content::Call { id: id.clone(), name: "read".into(), input };
+    let result = Content::Result { id, parts: vec![Content::text("ours")], error: false };
+    case.effects.push(effects::replace(&case, &[(3, 1)], None, vec![call]));
+    case.effects.push(effects::replace(&case, &[(4, 0)], None, vec![result]));
+    let sent = sent(&case);
+    let own = messages_of(&case);
+    assert_eq!(sent["messages"][2], own[2]);
+    assert_eq!(sent["messages"][3]["tool_calls"][0]["id"], "list_dir:0");
+    assert_eq!(sent["messages"][3]["tool_calls"][0]["function"]["arguments"], "{}");
+    assert_eq!(sent["messages"][4], json!({"role": "tool", "tool_call_id": "list_dir:0", "content": "ours"}));
+}
+
 /// A request at random: several frames, parallel calls, lists and strings.
 pub fn anything(random: &mut Random) -> Case {
     request(random, "m", 70)
@@ -298,5 +362,45 @@ fn whatever_is_done_a_strict_server_takes_it() {
             let from = String::from_utf8_lossy(case.body.bytes()).into_owned();
             panic!("seed {seed}: {error}\n{from}\n{text}\n{:#?}\n{:?}", case.effects, composed.repairs)
         });
+    }
+}
+
+/// The same request from a server that restarts its ids with each answer, or gives all calls the same one.
+pub fn with_restarted_ids(case: &Case, is_constant: bool) -> Case {
+    let mut body: Value = serde_json::from_slice(case.body.bytes()).expect("JSON");
+    let mut ids: Vec<(Value, String)> = Vec::new();
+    for message in body["messages"].as_array_mut().expect("messages") {
+        if let Some(calls) = message.get_mut("tool_calls").and_then(Value::as_array_mut) {
+            ids.clear();
+            for (at, call) in calls.iter_mut().enumerate() {
+                let id = format!("read:{}", if is_constant { 0 } else { at });
+                ids.push((call["id"].take(), id.clone()));
+                call["id"] = id.into();
+            }
+        } else if message["role"] == "tool" {
+            let own = ids.iter().find(|(own, _)| *own == message["tool_call_id"]);
+            message["tool_call_id"] = own.map(|(_, id)| id.as_str()).expect("its call").into();
+        }
+    }
+    Case::of(body.to_string().as_bytes(), case.body.wire())
+}
+
+#[test]
+fn whatever_is_done_calls_whose_ids_restart_keep_their_results() {
+    let rounds = if is_long() { 30_000 } else { 2_000 };
+    for seed in 0..rounds {
+        let mut random = Random::new(seed);
+        let mut case = with_restarted_ids(&anything(&mut random), seed.is_multiple_of(2));
+        for _ in 0..random.between(1, 6) {
+            let effect = any(&mut random, &case);
+            case.effects.push(effect);
+        }
+        let (text, composed) = case.compose();
+        judge(&text).unwrap_or_else(|error| {
+            let from = String::from_utf8_lossy(case.body.bytes()).into_owned();
+            panic!("seed {seed}: {error}\n{from}\n{text}\n{:#?}\n{:?}", case.effects, composed.repairs)
+        });
+        assert!(!text.contains('~'), "seed {seed}: {text}");
+        assert!(composed.repairs.iter().all(|repair| !repair.what.contains('~')), "{:?}", composed.repairs);
     }
 }

@@ -122,6 +122,7 @@ fn grow(seed: u64, wire: WireId) -> usize {
     let case = match wire {
         WireId::Gemini => gemini::anything(&mut random),
         WireId::OpenaiResponses => responses::anything(&mut random),
+        _ if seed.is_multiple_of(4) => chat::with_restarted_ids(&chat::anything(&mut random), seed.is_multiple_of(8)),
         _ => chat::anything(&mut random),
     };
     let count = case.facts.len();

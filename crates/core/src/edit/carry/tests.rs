@@ -145,3 +145,23 @@ fn content_that_only_the_other_wire_can_send_stays_behind() {
     assert_eq!((carried.foreign, carried.effects.len()), (1, 1));
     assert_eq!(carried.effects[0].made(), [NewMessage::text(None, "ours")]);
 }
+
+#[test]
+fn an_id_that_several_calls_have_identifies_none_of_them() {
+    use Role::{Assistant, User};
+    let path = |first: u64, ids: [&str; 2]| {
+        vec![
+            message(first, User, vec![text("look")]),
+            message(first + 1, Assistant, vec![call(Some(ids[0]), "a")]),
+            message(first + 2, User, vec![result(ids[0], 10)]),
+            message(first + 3, Assistant, vec![call(Some(ids[1]), "b")]),
+            message(first + 4, User, vec![result(ids[1], 10)]),
+        ]
+    };
+    let (from, to) = (path(1, ["x", "~4.=x"]), path(11, ["x", "~14.=x"]));
+    let pairs = pairs(&refs(&from), &refs(&to));
+    assert_eq!(
+        (0..5).map(|at| pairs.get(&(at, 0)).copied()).collect::<Vec<_>>(),
+        (0..5).map(|at| Some((at, 0))).collect::<Vec<_>>()
+    );
+}

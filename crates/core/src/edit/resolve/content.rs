@@ -9,6 +9,7 @@ use crate::edit::operation::Select;
 use crate::edit::refusal::Refusal;
 use crate::hint;
 use crate::hint::{Argument, Command};
+use crate::links;
 use crate::message::{Kind, Role};
 use serde_json::Value;
 
@@ -198,29 +199,39 @@ impl Desk<'_> {
             Scope::Frame | Scope::Steps | Scope::Message => DraftScope::Messages,
         };
         let mut made = self.draft.draft(raw, drafted)?;
-        if drafted == DraftScope::Blocks {
-            made.iter_mut().for_each(|made| self.link(target, &mut made.content));
-        }
+        self.link(target, made.iter_mut().flat_map(|made| &mut made.content), drafted == DraftScope::Blocks);
         Ok(New::Content(made))
     }
 
-    /// Gives calls and results without ids the ids of those they replace.
-    fn link(&self, target: &Target, content: &mut [Content]) {
-        let ids = |kind: Kind| {
-            let blocks = target.units.iter().filter_map(move |laid| match laid.unit {
-                Unit::Source { message, block: Some(block) } => self.source.messages[message].blocks.get(block),
-                _ => None,
-            });
-            blocks.filter(move |block| block.kind == kind).filter_map(|block| block.tool_use_id.as_deref())
-        };
-        let (mut calls, mut results) = (ids(Kind::ToolUse), ids(Kind::ToolResult));
+    /// Links calls and results with those that they replace: in order, the ones with the id that the client gave to
+    /// them, and in place of a block also those without an id.
+    fn link<'c>(&self, target: &Target, content: impl Iterator<Item = &'c mut Content>, is_block: bool) {
+        let mut ids: Vec<(Kind, &str)> = Vec::new();
+        for laid in &target.units {
+            match laid.unit {
+                Unit::Source { message, block } => {
+                    let block = block.and_then(|block| self.source.messages[message].blocks.get(block));
+                    ids.extend(block.and_then(|block| Some((block.kind, block.tool_use_id.as_deref()?))));
+                }
+                Unit::Made(made) => {
+                    let Some(made) = self.view.made(made) else { continue };
+                    ids.extend(made.calls().map(|id| (Kind::ToolUse, id)));
+                    ids.extend(made.answers().map(|id| (Kind::ToolResult, id)));
+                }
+            }
+        }
         for content in content {
-            let id = match content {
-                Content::Call { id: None, .. } => calls.next(),
-                Content::Result { id: None, .. } => results.next(),
+            let (kind, own) = match content {
+                Content::Call { id, .. } | Content::Raw { calls: id @ Some(_), .. } => (Kind::ToolUse, id.as_deref()),
+                Content::Result { id, .. } | Content::Raw { answers: id @ Some(_), .. } => {
+                    (Kind::ToolResult, id.as_deref())
+                }
                 _ => continue,
             };
-            *content = content.clone().linked(id);
+            let is_its = |id: &str| own.map_or(is_block, |own| links::sent_id(id) == Some(own));
+            if let Some(at) = ids.iter().position(|(of, id)| *of == kind && is_its(id)) {
+                *content = content.clone().linked(Some(ids.remove(at).1));
+            }
         }
     }
 
@@ -238,7 +249,7 @@ impl Desk<'_> {
         }
         content.iter().try_for_each(|content| self.draft.check(content))?;
         let mut content = content.to_vec();
-        self.link(target, &mut content);
+        self.link(target, content.iter_mut(), true);
         Ok(New::Content(vec![NewMessage { role: None, content }]))
     }
 

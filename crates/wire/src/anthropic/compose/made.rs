@@ -5,6 +5,7 @@ use crate::anthropic::content;
 use crate::json;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::effect::{NewMessage, NewMessageId};
+use ctx_core::links;
 use ctx_core::message::Role;
 use std::borrow::Cow;
 
@@ -132,6 +133,9 @@ fn block_of<'a>(
     if id.is_some() && input.envelope.tools.is_none() {
         return refuse("A9", "the request defines no tools");
     }
+    // The blocks of this request are linked by derived ids, which are not sent.
+    let linked = content.calls().or_else(|| content.answers()).filter(|linked| links::sent_id(linked) == id.as_deref());
+    let id = linked.map(str::to_owned).or(id);
     let references = references(bytes, span.start);
     let known = |name: &String| input.envelope.tools.iter().flatten().any(|tool| *tool.name == **name);
     if !references.iter().all(known) {

@@ -4,6 +4,7 @@ use super::made::MadeBlock;
 use super::plan::{Out, Piece, Plan, Tag, id, is_directive, opened, pieces, tag};
 use super::{Input, Repair, spell, waits};
 use crate::json::Span;
+use ctx_core::links::shown_id;
 use ctx_core::message::{Kind, Role};
 use std::collections::HashMap;
 
@@ -143,7 +144,7 @@ impl<'p> Pairing<'p, '_> {
                 };
                 if seat.is_some() {
                     gone.push((o, p));
-                    self.report(rule, format!("{id} is there twice: the later one is left out"));
+                    self.report(rule, format!("{} is there twice: the later one is left out", shown_id(id)));
                 } else {
                     *seat = Some((o, p));
                 }
@@ -162,7 +163,7 @@ impl<'p> Pairing<'p, '_> {
             gone.extend(pair.result);
             gone.extend(pair.server);
             let rule = if pair.result.is_some() { "A31" } else { "A40" };
-            return self.report(rule, format!("the result of {id} goes too: its call is not sent"));
+            return self.report(rule, format!("the result of {} goes too: its call is not sent", shown_id(id)));
         };
         // The position of the client's result shows who runs the call. If it is synthetic, look at the block.
         let is_ours = |at: At| matches!(pieces(self.input, &outs[at.0]).nth(at.1), Some(Piece::Made(_)));
@@ -174,7 +175,10 @@ impl<'p> Pairing<'p, '_> {
             (true, result, Some(server)) => {
                 if let Some(result) = result {
                     gone.push(result);
-                    self.report("A41", format!("the second result of {id} is left out: the provider ran it"));
+                    self.report(
+                        "A41",
+                        format!("the second result of {} is left out: the provider ran it", shown_id(id)),
+                    );
                 }
                 if turns[call.0] == turns[server.0] && call < server {
                     return;
@@ -184,12 +188,12 @@ impl<'p> Pairing<'p, '_> {
                     return self.waiting.push(id.to_owned());
                 }
                 gone.extend([call, server]);
-                self.report("A40", format!("{id} and its result go: they no longer stand in one turn"));
+                self.report("A40", format!("{} and its result go: they no longer stand in one turn", shown_id(id)));
             }
             (false, Some(_), _) => {
                 if let Some(server) = pair.server {
                     gone.push(server);
-                    self.report("A40", format!("a result of {id} is left out: the client ran it"));
+                    self.report("A40", format!("a result of {} is left out: the client ran it", shown_id(id)));
                 }
             }
             _ => {
@@ -202,7 +206,7 @@ impl<'p> Pairing<'p, '_> {
                 gone.push(call);
                 gone.extend(pair.result);
                 gone.extend(pair.server);
-                self.report("A30", format!("the call {id} goes too: its result is not sent"));
+                self.report("A30", format!("the call {} goes too: its result is not sent", shown_id(id)));
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use super::Repair;
 use super::plan::{Out, Piece, Plan, Tag, id, is_directive, opened, pieces, tag};
+use ctx_core::links::shown_id;
 use ctx_core::message::Role;
 
 /// The waiting calls of the provider's tools in an assistant message.
@@ -90,7 +91,7 @@ pub(super) fn forget(plan: &mut Plan<'_>, ids: &[String]) {
     for id in ids {
         unfinished.clear();
         waiting.retain(|waiting| waiting != id);
-        repairs.push(Repair::new("A46", format!("the call {id} goes: what it waits for is not sent")));
+        repairs.push(Repair::new("A46", format!("the call {} goes: what it waits for is not sent", shown_id(id))));
     }
 }
 
