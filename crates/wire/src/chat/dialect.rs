@@ -241,6 +241,17 @@ fn calls_with_reasoning(input: &Input<'_>) -> impl Iterator<Item = bool> {
     })
 }
 
+/// Whether all words of a message stay, with nothing of ours beside them.
+fn is_unchanged(kept: &[KeptBlock<'_>], sites: &[Site]) -> bool {
+    let is_said = |site: &Site| matches!(site, Site::Text | Site::Element(_));
+    let own = kept.iter().map(|kept| match kept {
+        KeptBlock::Own(at) => sites.get(*at),
+        KeptBlock::Text(..) | KeptBlock::Made(_) => None,
+    });
+    let own: Option<Vec<&Site>> = own.collect();
+    own.is_some_and(|own| own.into_iter().filter(|site| is_said(site)).eq(sites.iter().filter(|site| is_said(site))))
+}
+
 fn is_named(element: &[u8], parts: &Parts, member: usize, name: &str) -> bool {
     let key = parts.members.get(member).and_then(|member| element.get(member.key.clone()));
     key.is_some_and(|key| crate::json::key_is(key, name))
@@ -280,16 +291,20 @@ impl Rewrite<'_> {
     }
 
     /// Removes reasoning that is not kept, except the field that some providers require with calls: it then holds a
-    /// space (C30, C31). Typed reasoning belongs to the text beside it, which has changed (C34).
+    /// space (C30, C31). Where the words have changed, typed reasoning goes (C34), and a text of a router stays only with
+    /// calls, for which the provider behind it requires it.
     fn reasoning(&mut self, kept: &[KeptBlock<'_>], sites: &[Site], (has_calls, is_known): (bool, bool)) {
         let stays = |at: usize| {
             kept.iter().any(|kept| matches!(kept, KeptBlock::Own(own) if sites.get(*own) == Some(&Site::Reasoning(at))))
         };
+        let is_unchanged = is_unchanged(kept, sites);
         let mut gone = Vec::new();
         for &at in &self.parts.reasoning {
             let is_plain = is_named(self.element, self.parts, at, REASONING[0]);
+            let is_text = self.element.get(self.parts.value(at).start) == Some(&b'"');
             match (stays(at), is_plain) {
                 (true, true) => {}
+                (true, false) if is_unchanged || (has_calls && is_text) => {}
                 (false, true) if has_calls && is_known => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
                 _ => gone.push(at),
             }

@@ -26,6 +26,41 @@ fn typed_reasoning_stays_with_its_text_and_goes_when_that_changes() {
 }
 
 #[test]
+fn reasoning_of_every_name_stays_with_the_calls_that_stay() {
+    let details = json!([{"type": "reasoning.encrypted", "data": "sealed", "id": "rs_1", "index": 0}]);
+    let talk = || {
+        crate::chat::case_of(
+            "deepseek/deepseek-v4-flash",
+            json!([
+                {"role": "user", "content": "look"},
+                {"role": "assistant", "content": "I look", "reasoning": "hm", "reasoning_details": details,
+                    "tool_calls": [called("c1"), called("c2")]},
+                {"role": "tool", "tool_call_id": "c1", "content": "one"},
+                {"role": "tool", "tool_call_id": "c2", "content": "two"},
+                {"role": "user", "content": "and now?"},
+            ]),
+        )
+    };
+    let mut case = talk();
+    let mut expected = messages_of(&case)[1].clone();
+    expected["tool_calls"] = json!([called("c1")]);
+    case.effects.push(effects::delete(&case, &[(3, 0)]));
+    assert_eq!(sent(&case)["messages"][1], expected);
+
+    // Blocks of the message: two members of reasoning, the text, two calls.
+    let mut case = talk();
+    case.effects.push(effects::delete(&case, &[(1, 3), (1, 4)]));
+    expected.as_object_mut().expect("a message").remove("tool_calls");
+    assert_eq!(sent(&case)["messages"][1], expected, "the words are the same");
+
+    let mut case = talk();
+    case.effects.push(effects::replace(&case, &[(1, 2)], None, vec![Content::text("I see")]));
+    let message = &sent(&case)["messages"][1];
+    assert_eq!((&message["content"], &message["reasoning"]), (&json!("I see"), &json!("hm")), "the calls need it");
+    assert_eq!(message.get("reasoning_details"), None, "C34");
+}
+
+#[test]
 fn a_signature_beside_a_call_stays_with_it() {
     let mut signed = called("call_1__thought__c2lnbmVk");
     signed["extra_content"] = json!({"google": {"thought_signature": "c2lnbmVk"}});
