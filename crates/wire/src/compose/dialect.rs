@@ -1,6 +1,6 @@
 //! The part of composing that a wire without bound reasoning supplies, and the plan that it works on.
 
-use super::layout::{block_count, facts, opened};
+use super::layout::{self, block_count, facts, opened};
 use super::writer::span;
 use super::{Input, Out, Piece, Repair};
 use ctx_core::content::Content;
@@ -198,20 +198,27 @@ impl<'a> Plan<'a> {
         self.outs[out] = held;
     }
 
-    /// Removes messages that are empty, or hold only reasoning (X3).
+    /// Removes messages that are empty, or hold only reasoning and texts that the client itself sent empty (X3).
     pub fn drop_empty(&mut self) {
         let outs = std::mem::take(&mut self.outs);
         for out in outs {
-            let is_gone = match &out.pieces {
-                None => false,
-                Some(list) => list.iter().all(|piece| self.tag(*piece) == Tag::Reasoning),
-            };
-            if is_gone {
-                self.reasoning_dropped += out.pieces.as_ref().map_or(0, Vec::len);
+            let list = out.pieces.as_deref().unwrap_or_default();
+            let reasoning = list.iter().filter(|piece| self.tag(**piece) == Tag::Reasoning).count();
+            let empty = list.iter().filter(|piece| self.is_empty_text(**piece)).count();
+            // A message that the client itself sent without words stays.
+            let is_own = empty > 0 && layout::has_all_blocks(self.input, &out);
+            if !out.is_whole() && reasoning + empty == list.len() && !is_own {
+                self.reasoning_dropped += reasoning;
             } else {
                 self.outs.push(out);
             }
         }
+    }
+
+    fn is_empty_text(&self, piece: Piece) -> bool {
+        let Piece::Client { message, block, .. } = piece else { return false };
+        let block = facts(self.input, message, block);
+        block.is_some_and(|block| matches!(block.kind, Kind::Text | Kind::Reminder) && block.chars == 0)
     }
 
     /// Shortens each message: one with all its blocks is whole again. Of several with the same source, the first that

@@ -63,11 +63,16 @@ pub(crate) fn pieces<'p>(input: &Input<'_>, out: &'p Out) -> impl DoubleEndedIte
 
 /// Whether it is this message of the client with all its blocks; texts of tool results may be replaced.
 pub(crate) fn is_own(input: &Input<'_>, out: &Out, message: usize) -> bool {
-    let is_block = |(at, piece): (u32, &Piece)| matches!(piece, Piece::Client { message: of, block, .. } if *of as usize == message && *block == at);
-    let has_all = |pieces: &Vec<Piece>| {
-        pieces.len() == block_count(input, message as u32) as usize && (0..).zip(pieces).all(is_block)
-    };
-    out.first && out.source == Some(message as u32) && out.pieces.as_ref().is_none_or(has_all)
+    out.first && out.source == Some(message as u32) && has_all_blocks(input, out)
+}
+
+/// Whether it has all blocks of its source and nothing else; texts of tool results may be replaced.
+pub(crate) fn has_all_blocks(input: &Input<'_>, out: &Out) -> bool {
+    let Some(source) = out.source else { return false };
+    let is_block = |(at, piece): (u32, &Piece)| matches!(piece, Piece::Client { message, block, .. } if *message == source && *block == at);
+    let has_all =
+        |pieces: &Vec<Piece>| pieces.len() == block_count(input, source) as usize && (0..).zip(pieces).all(is_block);
+    out.pieces.as_ref().is_none_or(has_all)
 }
 
 /// The pieces as an editable list.

@@ -110,6 +110,43 @@ fn a_text_beside_calls_becomes_null_when_it_goes_and_reasoning_a_space() {
 }
 
 #[test]
+fn a_message_that_is_empty_without_its_calls_goes_with_them() {
+    for reasoning in [None, Some("hm")] {
+        let mut message = json!({"role": "assistant", "content": "", "tool_calls": [called("c1")]});
+        message
+            .as_object_mut()
+            .expect("a message")
+            .extend(reasoning.map(|text| ("reasoning_content".into(), text.into())));
+        let mut case = case(json!([
+            {"role": "user", "content": "look"},
+            message,
+            {"role": "tool", "tool_call_id": "c1", "content": "one"},
+            {"role": "assistant", "content": "Seen."},
+            {"role": "user", "content": "and now?"},
+        ]));
+        case.effects.push(effects::delete(&case, &[(2, 0)]));
+        let own = messages_of(&case);
+        assert_eq!(sent(&case)["messages"], json!([own[0], own[3], own[4]]));
+        assert_eq!(case.compose().1.thinking_dropped, usize::from(reasoning.is_some()));
+    }
+}
+
+#[test]
+fn an_empty_message_that_nothing_touches_stays() {
+    let mut case = case(json!([
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": ""},
+        {"role": "user", "content": "and now?"},
+        {"role": "assistant", "content": "Seen."},
+        {"role": "user", "content": "and then?"},
+    ]));
+    case.effects.push(effects::delete(&case, &[(3, 0)]));
+    let own = messages_of(&case);
+    let sent: Value = serde_json::from_str(&case.compose().0).expect("JSON");
+    assert_eq!(sent["messages"], json!([own[0], own[1], own[2], own[4]]));
+}
+
+#[test]
 fn an_edited_text_stays_a_string() {
     let mut case = talk();
     case.effects.push(effects::replace(&case, &[(0, 0)], None, vec![Content::text("look \"there\"")]));

@@ -100,6 +100,20 @@ fn a_result_gets_another_text_and_stays_an_object() {
 }
 
 #[test]
+fn a_text_without_words_goes_with_the_call_beside_it() {
+    let mut case = case(json!([
+        {"role": "user", "parts": [{"text": "look"}]},
+        {"role": "model", "parts": [with(json!({"text": ""}), "s"), called("a")]},
+        {"role": "user", "parts": [found("a")]},
+        {"role": "model", "parts": [{"text": "Seen."}]},
+        {"role": "user", "parts": [{"text": "and now?"}]},
+    ]));
+    case.effects.push(effects::delete(&case, &[(2, 0)]));
+    let sent = sent(&case);
+    assert_eq!(sent["contents"][1], json!({"role": "model", "parts": [{"text": "Seen."}]}));
+}
+
+#[test]
 fn a_call_goes_with_its_result_and_the_next_one_is_signed_in_its_place() {
     let mut case = talk();
     case.effects.push(effects::delete(&case, &[(1, 1)]));
