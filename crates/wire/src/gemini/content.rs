@@ -1,6 +1,7 @@
 //! Converts content to this wire's JSON, and back. A call and a result are parts; a result names the tool of its call.
 
 use super::part::{Data, Part, member};
+use crate::compose::spell::spliced;
 use crate::json::{self, Span};
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};
@@ -32,8 +33,12 @@ fn raw(bytes: &[u8], part: &Part) -> Content {
         None => bytes.to_vec(),
     };
     let json = String::from_utf8_lossy(&bare).into_owned();
-    Content::Raw { wire: WireId::Gemini, json, calls: None, answers: None }
+    let answers = part.text(bytes, "id").filter(|_| part.data() == Some(Data::Response)).map(Cow::into_owned);
+    Content::Raw { wire: WireId::Gemini, json, calls: None, answers }
 }
+
+/// The members of a response that a neutral result has. Without an id, only a neutral one can be linked with its call.
+const NEUTRAL: [&str; 3] = ["id", "name", "response"];
 
 fn neutral(bytes: &[u8], part: &Part) -> Option<Content> {
     let owned = |name: &str| part.text(bytes, name).map(Cow::into_owned);
@@ -47,7 +52,7 @@ fn neutral(bytes: &[u8], part: &Part) -> Option<Content> {
             let input = CallInput::Json(args.into_owned());
             Some(Content::Call { id: owned("id"), name: owned("name")?, input })
         }
-        Data::Response => {
+        Data::Response if owned("id").is_none() || part.has_only(bytes, &NEUTRAL) => {
             let (parts, error) = response(bytes, part.member(bytes, "response"));
             Some(Content::Result { id: owned("id"), parts, error })
         }
@@ -59,6 +64,16 @@ fn neutral(bytes: &[u8], part: &Part) -> Option<Content> {
         }
         _ => None,
     }
+}
+
+/// A result for display, with the images beside its response.
+pub(super) fn displayed_result(bytes: &[u8]) -> Option<Content> {
+    let part = Part::read(bytes, &(0..bytes.len()));
+    part.data().filter(|data| *data == Data::Response)?;
+    let (mut parts, error) = response(bytes, part.member(bytes, "response"));
+    let images = part.member(bytes, "parts").and_then(|list| json::elements(bytes, list.start));
+    parts.extend(images.into_iter().flatten().flatten().filter_map(|span| read(&bytes[span])));
+    Some(Content::Result { id: part.text(bytes, "id").map(Cow::into_owned), parts, error })
 }
 
 /// The content of a response, and whether it is an error. An object with other members stays raw.
@@ -147,6 +162,14 @@ pub(super) fn copied(content: Content, salt: &str) -> Content {
     match content {
         Content::Call { id, name, input } => Content::Call { id: renamed(id), name, input },
         Content::Result { id, parts, error } => Content::Result { id: renamed(id), parts, error },
+        Content::Raw { wire, json, calls, answers: Some(own) } => {
+            let answers = renamed(Some(own));
+            let part = Part::read(json.as_bytes(), &(0..json.len()));
+            let id = part.member(json.as_bytes(), "id").zip(answers.as_deref());
+            let edits = id.map(|(at, id)| (at, Value::from(id).to_string().into_bytes())).into_iter().collect();
+            let json = String::from_utf8_lossy(&spliced(json.as_bytes(), edits)).into_owned();
+            Content::Raw { wire, json, calls, answers }
+        }
         other => other,
     }
 }
@@ -177,10 +200,11 @@ pub(super) fn is_pictured(content: &Content) -> bool {
     }
 }
 
-/// The value of a result block: the JSON of an object.
+/// The value of a result block: the JSON of an object; with images, that of the object around both.
 pub(super) fn result(block: &[u8]) -> &[u8] {
     let part = Part::read(block, &(0..block.len()));
-    part.member(block, "response").and_then(|at| block.get(at)).unwrap_or_default()
+    let whole = part.member(block, "parts").map(|_| part.value());
+    whole.or_else(|| part.member(block, "response")).and_then(|at| block.get(at)).unwrap_or_default()
 }
 
 /// The text of a system part, or the description of a tool.

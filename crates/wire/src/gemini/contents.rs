@@ -1,6 +1,6 @@
 //! The content of a message for people and policies. It is lenient, because it is displayed and never sent.
 
-use super::content::read;
+use super::content::{displayed_result, read};
 use super::part::Contents;
 use ctx_core::content::{Content, WireId};
 
@@ -13,7 +13,7 @@ pub(super) fn contents(message: &[u8]) -> Vec<Content> {
 fn part(bytes: &[u8]) -> Content {
     let json = || String::from_utf8_lossy(bytes).into_owned();
     let unread = || Content::Raw { wire: WireId::Gemini, json: json(), calls: None, answers: None };
-    match read(bytes).unwrap_or_else(unread) {
+    match displayed_result(bytes).or_else(|| read(bytes)).unwrap_or_else(unread) {
         // An object with other members is displayed as JSON.
         Content::Result { id, parts, error } => {
             let shown = |part: Content| match part {

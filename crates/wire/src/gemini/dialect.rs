@@ -4,6 +4,7 @@ use super::content::{Spelling, part, replaced_response};
 use super::part::{Contents, Part};
 use super::turns;
 use crate::compose::dialect::{Dialect, Element, KeptBlock, MadeBlock, Plan};
+use crate::compose::spell::{end_of_members, spliced};
 use crate::compose::{Out, Repair, nameless, opaque_pairs};
 use ctx_core::content::{Content, WireId};
 use ctx_core::links;
@@ -34,7 +35,9 @@ impl Dialect for GeminiDialect {
             Content::Call { id: None, .. } => refuse("G13", "nothing tells which result is that of the call"),
             Content::Result { id: None, .. } => refuse("G13", "nothing tells which call the result answers"),
             Content::Call { .. } if !is_model => refuse("G11", "only the model calls functions"),
-            Content::Result { .. } if is_model => refuse("G12", "results answer the model"),
+            Content::Result { .. } | Content::Raw { answers: Some(_), .. } if is_model => {
+                refuse("G12", "results answer the model")
+            }
             Content::Image { .. } | Content::Document { .. } if is_model => {
                 refuse("G2", "only the user shows images and files")
             }
@@ -85,7 +88,7 @@ impl Dialect for GeminiDialect {
                     let own = with_tool(own, id.and_then(tool));
                     (is_result, text.map_or_else(|| own.to_vec(), |text| with_text(&own, text)))
                 }
-                KeptBlock::Made(content) => (is_result(content), part(content, &spelling).into_owned().into_bytes()),
+                KeptBlock::Made(content) => (is_result(content), made(content, &spelling)),
             };
             if is_result { &mut results } else { &mut rest }.push(written);
         }
@@ -108,7 +111,7 @@ impl Dialect for GeminiDialect {
         let spelling = Spelling { tool: &tool, has_ids: names.has_ids };
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_result(content));
         let list = |list: Vec<&Content>| -> Vec<Vec<u8>> {
-            list.into_iter().map(|content| part(content, &spelling).into_owned().into_bytes()).collect()
+            list.into_iter().map(|content| made(content, &spelling)).collect()
         };
         let lists = [list(results), list(rest)];
         lists.iter().filter(|list| !list.is_empty()).map(|list| written(role, list)).collect()
@@ -137,7 +140,16 @@ impl Dialect for GeminiDialect {
 }
 
 fn is_result(content: &Content) -> bool {
-    matches!(content, Content::Result { .. })
+    content.answers().is_some() || matches!(content, Content::Result { .. })
+}
+
+/// A synthetic part.
+fn made(content: &Content, spelling: &Spelling<'_>) -> Vec<u8> {
+    let part = part(content, spelling);
+    match content {
+        Content::Raw { answers: Some(id), .. } => with_tool(part.as_bytes(), (spelling.tool)(id)).into_owned(),
+        _ => part.into_owned().into_bytes(),
+    }
 }
 
 /// A synthetic content with these parts.
@@ -147,16 +159,21 @@ fn written(role: Role, parts: &[Vec<u8>]) -> Vec<u8> {
     [b"{\"role\":\"".as_slice(), role, b"\",\"parts\":[", &parts, b"]}"].concat()
 }
 
-/// A response with another text.
+/// A response with another text, and without images.
 fn with_text(own: &[u8], text: &str) -> Vec<u8> {
     let response = replaced_response(text, false).into_bytes();
     let read = Part::read(own, &(0..own.len()));
-    match read.member(own, "response") {
-        Some(at) => [&own[..at.start], &response, &own[at.end..]].concat(),
+    let bare = match read.member_cut(own, "parts") {
+        Some(cut) => [&own[..cut.start], &own[cut.end..]].concat(),
+        None => own.to_vec(),
+    };
+    let read = Part::read(&bare, &(0..bare.len()));
+    match read.member(&bare, "response") {
+        Some(at) => spliced(&bare, vec![(at, response)]),
         None => {
-            let (at, comma) = crate::compose::spell::end_of_members(own, &read.value());
+            let (at, comma) = end_of_members(&bare, &read.value());
             let comma: &[u8] = if comma { b"," } else { b"" };
-            [&own[..at], comma, b"\"response\":", &response, &own[at..]].concat()
+            spliced(&bare, vec![(at..at, [comma, b"\"response\":", &response].concat())])
         }
     }
 }

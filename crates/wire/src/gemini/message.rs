@@ -9,6 +9,10 @@ use ctx_core::message::{Kind, Role};
 /// Tokens of an image or a page; its size is not parsed (T2).
 const TILE: u32 = 258;
 
+/// Members with an image or a document inside a response, and the member that holds it.
+const SHOWN: [(&str, &str); 4] =
+    [("inlineData", "data"), ("inline_data", "data"), ("fileData", "fileUri"), ("file_data", "file_uri")];
+
 /// The role of a content. None has a cache breakpoint.
 pub(super) fn glance(bytes: &[u8]) -> (Role, bool) {
     (Contents::read(bytes).role(), false)
@@ -46,7 +50,10 @@ fn part(bytes: &[u8], span: &Span, is_copy: bool, facts: &mut Facts<'_>) {
             }
         }
         Some(Data::Response) => {
-            let size = part.member(bytes, "response").map_or((0, 0), |response| size(bytes, response));
+            let (chars, tokens) = part.member(bytes, "response").map_or((0, 0), |response| size(bytes, response));
+            // Only the images beside the response: their other members are not read.
+            let shown = part.member(bytes, "parts").map_or(0, |parts| size(bytes, parts).1);
+            let size = (chars, tokens + shown);
             // Gemini CLI sends results twice when it resumes a session.
             match is_copy {
                 true => facts.repeated_result(span, part.text(bytes, "id"), size),
@@ -74,8 +81,10 @@ fn part(bytes: &[u8], span: &Span, is_copy: bool, facts: &mut Facts<'_>) {
 /// The characters and image tokens of a value that the model reads.
 fn size(bytes: &[u8], span: Span) -> (u32, u32) {
     visible_chars(bytes, span, &|bytes, members| {
-        let find = |name: &str| members.iter().find(|each| json::key(bytes, each) == name);
-        let inline = find("inlineData").or_else(|| find("inline_data"))?;
-        member(bytes, &inline.value, "data").map(|_| (inline.value.clone(), TILE))
+        let held = |(name, value): &(&str, &str)| {
+            let object = members.iter().find(|each| json::key(bytes, each) == *name)?;
+            member(bytes, &object.value, value).map(|_| (object.value.clone(), TILE))
+        };
+        SHOWN.iter().find_map(held)
     })
 }

@@ -121,6 +121,20 @@ impl Part {
         (bytes.get(value.start) == Some(&b'{')).then(|| member(bytes, &value, name)).flatten()
     }
 
+    /// The cut that removes a member of its content, with its comma.
+    pub fn member_cut(&self, bytes: &[u8], name: &str) -> Option<Span> {
+        let members: Vec<Member> = json::members(bytes, self.value().start)?.flatten().collect();
+        let wholes: Vec<Span> = members.iter().map(Member::whole).collect();
+        let at = members.iter().position(|member| key(bytes, member) == name)?;
+        Some(crate::compose::spell::cut(&wholes, at))
+    }
+
+    /// Whether its content has no members but these.
+    pub fn has_only(&self, bytes: &[u8], names: &[&str]) -> bool {
+        let members = json::members(bytes, self.value().start).into_iter().flatten().flatten();
+        members.into_iter().all(|member| names.contains(&key(bytes, &member).as_ref()))
+    }
+
     /// The text of a member of its content; an empty one counts as none.
     pub fn text<'b>(&self, bytes: &'b [u8], name: &str) -> Option<Cow<'b, str>> {
         json::string_value(bytes, self.member(bytes, name)?).filter(|text| !text.is_empty())

@@ -100,6 +100,24 @@ fn content_is_neutral_and_never_takes_a_signature_along() {
 }
 
 #[test]
+fn a_result_with_images_is_shown_with_them_and_written_as_it_is() {
+    let picture = json!({"inlineData": {"mimeType": "image/png", "data": "iVBO"}});
+    let response = json!({"id": "c", "name": "read", "response": {"output": "one item"}, "parts": [picture]});
+    let block = json!({"functionResponse": response}).to_string();
+    let image = Content::Image { from: Origin::Base64 { media: "image/png".into(), data: "iVBO".into() } };
+    let parts = vec![Content::text("one item"), image];
+    let shown = Content::Result { id: Some("c".into()), parts, error: false };
+    assert_eq!(Gemini.contents(format!(r#"{{"parts":[{block}]}}"#).as_bytes()), [shown]);
+    assert_eq!(Gemini.result(block.as_bytes()), response.to_string().as_bytes(), "a file of it has the image");
+    let content = Gemini.content(&block).expect("content");
+    assert_eq!((content.answers(), Gemini.write(&content).as_ref()), (Some("c"), block.as_str()));
+    let copy = Gemini.copied(content, "salt");
+    let id = copy.answers().expect("an id");
+    assert_ne!(id, "c");
+    assert_eq!(Gemini.write(&copy), block.replace(r#""id":"c""#, &format!(r#""id":"{id}""#)));
+}
+
+#[test]
 fn drafts_are_linked_by_order_and_refused_by_rule() {
     let draft = |raw: Value| Gemini.draft(&raw, DraftScope::Messages);
     let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});

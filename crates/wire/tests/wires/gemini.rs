@@ -100,6 +100,25 @@ fn a_result_gets_another_text_and_stays_an_object() {
 }
 
 #[test]
+fn images_of_a_result_count_and_go_with_its_text() {
+    let picture = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
+    let text = json!({"output": "Binary content provided (1 item(s))."});
+    let response = json!({"id": "c", "name": "read", "response": text, "parts": [picture, picture]});
+    let call = json!({"functionCall": {"id": "c", "name": "read", "args": {"path": "a.png"}}});
+    let mut case = case(json!([
+        {"role": "user", "parts": [{"text": "look"}]},
+        {"role": "model", "parts": [with(call, "s")]},
+        {"role": "user", "parts": [{"functionResponse": response}]},
+        {"role": "model", "parts": [{"text": "Seen."}]},
+        {"role": "user", "parts": [{"text": "and now?"}]},
+    ]));
+    assert_eq!(case.facts[2].blocks[0].fixed_tokens, 2 * 258);
+    case.effects.push(effects::replace_result(&case, 2, "[cleared]"));
+    let cleared = json!({"id": "c", "name": "read", "response": {"output": "[cleared]"}});
+    assert_eq!(sent(&case)["contents"][2]["parts"], json!([{"functionResponse": cleared}]));
+}
+
+#[test]
 fn a_text_without_words_goes_with_the_call_beside_it() {
     let mut case = case(json!([
         {"role": "user", "parts": [{"text": "look"}]},
