@@ -1,7 +1,6 @@
 //! System prompt and tools of wires that keep them at the beginning of the history or in members of the body.
 
 use super::dialect::{Dialect, Element};
-use super::spell::cut;
 use super::{HeadParts, Input, Part, Repair};
 use crate::envelope::Piece;
 use crate::json::{self, Span};
@@ -9,6 +8,7 @@ use ctx_core::content::Content;
 use ctx_core::edit::effect::NewMessageId;
 use ctx_core::edit::fold::{Around, View};
 use ctx_core::key::{Key, KeyBuilder};
+use std::collections::BTreeSet;
 
 /// System prompt and tools as they are sent.
 pub(super) struct Head {
@@ -16,6 +16,8 @@ pub(super) struct Head {
     pub lead: Lead,
     /// Replacements of bytes outside the history.
     pub edits: Vec<(Span, Vec<u8>)>,
+    /// The members of the body that go, by index.
+    gone: BTreeSet<usize>,
     /// The synthetic pieces, as [`HeadParts::made`] names them.
     made: Vec<Vec<u8>>,
     pub digest: Key,
@@ -28,6 +30,7 @@ impl Head {
             parts: HeadParts::default(),
             lead: Lead(None),
             edits: Vec::new(),
+            gone: BTreeSet::new(),
             made: Vec::new(),
             digest: input.around,
         }
@@ -85,8 +88,28 @@ pub(super) fn arrange<D: Dialect + ?Sized>(
     if is_touched(&view.tools) {
         tools(dialect, input, view, &mut head, repairs);
     }
+    cut_members(input, &mut head);
     head.digest = digest(input, &head);
     head
+}
+
+/// Cuts members out, adjacent ones together.
+fn cut_members(input: &Input<'_>, head: &mut Head) {
+    let members = &input.body.spans().members;
+    let mut at = 0;
+    while at < members.len() {
+        let run = (at..members.len()).take_while(|at| head.gone.contains(at)).count();
+        if run > 0 {
+            let (first, last) = (members[at].whole(), members[at + run - 1].whole());
+            let span = match (at.checked_sub(1), members.get(at + run)) {
+                (Some(before), _) => members[before].value.end..last.end,
+                (None, Some(behind)) => first.start..behind.whole().start,
+                (None, None) => first.start..last.end,
+            };
+            head.edits.push((span, Vec::new()));
+        }
+        at += run.max(1);
+    }
 }
 
 /// Identifies everything that the model reads before the first message, independent of its position in the body.
@@ -181,9 +204,7 @@ fn list(input: &Input<'_>, pieces: &[(Span, Vec<u8>)], head: &mut Head) {
     let (Some((first, _)), Some((last, _))) = (pieces.first(), pieces.last()) else { return };
     let written: Vec<&[u8]> = pieces.iter().map(|(_, sent)| sent.as_slice()).filter(|sent| !sent.is_empty()).collect();
     if written.is_empty() {
-        let wholes: Vec<Span> = input.body.spans().members.iter().map(json::Member::whole).collect();
-        let place = holder(input, first);
-        return head.edits.extend(place.map(|place| (cut(&wholes, place), Vec::new())));
+        return head.gone.extend(holder(input, first));
     }
     head.edits.push((first.start..last.end, written.join(b",".as_slice())));
 }
@@ -197,9 +218,7 @@ fn member(input: &Input<'_>, piece: &Piece, texts: &[&str], is_own: bool, head: 
         return head.edits.push((piece.at.clone(), text.into_bytes()));
     }
     let members = &input.body.spans().members;
-    let wholes: Vec<Span> = members.iter().map(json::Member::whole).collect();
-    let place = members.iter().position(|member| member.value == piece.at);
-    head.edits.extend(place.map(|place| (cut(&wholes, place), Vec::new())));
+    head.gone.extend(members.iter().position(|member| member.value == piece.at));
 }
 
 fn tools<D: Dialect + ?Sized>(
@@ -274,21 +293,5 @@ fn without_tools<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, head: &mut
         let names = std::iter::once(&"tools").chain(dialect.with_tools());
         names.into_iter().any(|name| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
     };
-    let members = &spans.members;
-    let mut at = 0;
-    while at < members.len() {
-        if !is_gone(&members[at]) {
-            at += 1;
-            continue;
-        }
-        let run = members[at..].iter().take_while(|member| is_gone(member)).count();
-        let (first, last) = (members[at].whole(), members[at + run - 1].whole());
-        let span = match (at.checked_sub(1), members.get(at + run)) {
-            (Some(before), _) => members[before].value.end..last.end,
-            (None, Some(behind)) => first.start..behind.whole().start,
-            (None, None) => first.start..last.end,
-        };
-        head.edits.push((span, Vec::new()));
-        at += run;
-    }
+    head.gone.extend((0..spans.members.len()).filter(|at| is_gone(&spans.members[*at])));
 }

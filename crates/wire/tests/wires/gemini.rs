@@ -258,6 +258,23 @@ fn tools_and_the_system_prompt_are_edited_in_their_lists() {
 }
 
 #[test]
+fn system_prompt_and_tools_go_together_wherever_they_stand() {
+    let contents = r#""contents":[{"role":"user","parts":[{"text":"go"}]}]"#;
+    let system = r#""systemInstruction":{"parts":[{"text":"x"}]}"#;
+    let tools = r#""tools":[{"functionDeclarations":[{"name":"f"}]}]"#;
+    for members in [[system, tools, contents], [tools, system, contents], [contents, tools, system]] {
+        for (before, behind) in [("{", "}"), ("{\"model\":\"m\",\"request\":{", "},\"project\":\"p\"}")] {
+            let body = format!("{before}{}{behind}", members.join(","));
+            let mut case = Case::of(body.as_bytes(), wire(WireId::Gemini));
+            let covers = vec![Cover::System { at: 0, key: Key([0; 16]) }, Cover::Tool { name: "f".into() }];
+            let delete = |covers| Effect::Replace { why: Why::Deleted, covers, by: vec![] };
+            case.effects.extend(covers.into_iter().map(|cover| delete(vec![cover])));
+            assert_eq!(case.compose().0, format!("{before}{contents}{behind}"), "{members:?}");
+        }
+    }
+}
+
+#[test]
 fn a_result_has_the_name_of_the_call_that_is_sent() {
     let mut case = talk();
     let id = case.facts[1].blocks[1].tool_use_id.as_deref().map(str::to_owned);

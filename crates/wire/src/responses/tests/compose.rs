@@ -222,6 +222,19 @@ fn without_tools_nothing_speaks_of_them() {
 }
 
 #[test]
+fn system_prompt_and_tools_go_together_wherever_they_stand() {
+    let input = r#""input":[{"role":"user","content":"go"}]"#;
+    let (said, tools) = (r#""instructions":"x""#, r#""tools":[{"type":"function","name":"f"}],"tool_choice":"auto""#);
+    for members in [[said, tools, input], [tools, said, input], [input, said, tools], [tools, input, said]] {
+        let case = Case::body(&format!("{{{}}}", members.join(",")));
+        let key = case.body.envelope(ctx_clients::lexicon()).system[0].key;
+        let covers = vec![Cover::System { at: 0, key }, Cover::Tool { name: "f".into() }];
+        let done = case.effect(Effect::Replace { why: Why::Deleted, covers, by: vec![] }).compose();
+        assert_eq!(done.text, format!("{{{input}}}"), "{members:?}");
+    }
+}
+
+#[test]
 fn a_result_of_ours_in_a_message_goes_behind_its_call_and_the_rest_stays() {
     let list = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]}"#;
     let done = Case::of(&[&user("go"), &call("", "c"), &output("c"), &user("x"), list])
