@@ -207,7 +207,7 @@ impl fmt::Debug for UpstreamUrl {
 pub struct Limits {
     /// The time for a request's head, from its first byte (on a new connection: from its opening).
     pub head_timeout: Duration,
-    /// The longest pause in a request body while the upstream waits for more.
+    /// The longest pause in a request body while the upstream waits for more, and in the reading of our own responses.
     pub body_idle_timeout: Duration,
     /// The time for which a client's connection may be idle.
     pub client_idle_timeout: Duration,

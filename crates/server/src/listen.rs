@@ -279,7 +279,7 @@ impl BoundPort {
             self.control.clone(),
             (self.team.clone(), self.service.clone()),
             Handle::current(),
-            stage.clone(),
+            (stage.clone(), &self.limits),
         ));
         let workers: Vec<Worker> = (0..self.workers)
             .map(|number| self.start_worker(number, local.clone(), stage.clone()))

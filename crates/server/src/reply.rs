@@ -56,6 +56,10 @@ impl Reply {
     }
 
     pub(crate) fn in_turn(response: Response<Self>, turn: Turn) -> Response<Self> {
+        let reply = response.body();
+        if !matches!(reply.content, Content::Answer(_)) && reply.size_hint().exact().is_some() {
+            turn.reply_own();
+        }
         response.map(|reply| Self { turn: Some(turn), ..reply })
     }
 }

@@ -6,11 +6,12 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ctx_core::ErrorCode;
-use http::header;
+use http::{StatusCode, header};
 
 use super::LARGEST_BODY;
 use super::read::too_large;
 use crate::local::ControlError;
+use crate::proxy::EarlyEnd;
 
 /// The most values in a body. Edits of whole conversations have a tenth of it.
 const MOST_VALUES: usize = 500_000;
@@ -22,7 +23,21 @@ pub async fn bounded(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let (head, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, LARGEST_BODY).await else { return too_large().into_response() };
+    let body = match to_bytes(body, LARGEST_BODY).await {
+        Ok(body) => body,
+        Err(error) if ended_early(&error) => {
+            return ControlError {
+                status: StatusCode::REQUEST_TIMEOUT,
+                ..ControlError::new(
+                    ErrorCode::RequestStalled,
+                    "The request body stalled, or ended early.",
+                    "Send it again.",
+                )
+            }
+            .into_response();
+        }
+        Err(_) => return too_large().into_response(),
+    };
     if has_more_values(&body, MOST_VALUES) {
         return ControlError::new(
             ErrorCode::TooLarge,
@@ -32,6 +47,11 @@ pub async fn bounded(request: Request, next: Next) -> Response {
         .into_response();
     }
     next.run(Request::from_parts(head, Body::from(body))).await
+}
+
+fn ended_early(error: &axum::Error) -> bool {
+    let error: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<EarlyEnd>())
 }
 
 /// Counts without parsing: each value but the first follows a comma, a colon or a bracket.

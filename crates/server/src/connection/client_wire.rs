@@ -39,7 +39,7 @@ impl ClientWire {
     /// Bytes written outside a request can only be the parser's own response.
     fn takes_over(&mut self, first: &[u8]) -> bool {
         match self.phase.get() {
-            Phase::Serving | Phase::Finishing | Phase::Upgraded => false,
+            Phase::Serving | Phase::Finishing | Phase::ReplyingOwn | Phase::FinishingOwn | Phase::Upgraded => false,
             Phase::Refusing => true,
             Phase::New | Phase::ReadingHead | Phase::Resting => {
                 self.phase.enter(Phase::Refusing);
@@ -47,6 +47,13 @@ impl ClientWire {
                 true
             }
         }
+    }
+
+    fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if matches!(written, Poll::Ready(Ok(_))) {
+            self.phase.wrote();
+        }
+        written
     }
 
     fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -99,7 +106,8 @@ impl AsyncWrite for ClientWire {
         if this.takes_over(bytes) {
             return Poll::Ready(Ok(bytes.len()));
         }
-        Pin::new(&mut this.socket).poll_write(context, bytes)
+        let written = Pin::new(&mut this.socket).poll_write(context, bytes);
+        this.note(written)
     }
 
     fn poll_write_vectored(
@@ -111,7 +119,8 @@ impl AsyncWrite for ClientWire {
         if this.takes_over(slices.first().map_or(&[], |slice| slice)) {
             return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
         }
-        Pin::new(&mut this.socket).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut this.socket).poll_write_vectored(context, slices);
+        this.note(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -121,7 +130,7 @@ impl AsyncWrite for ClientWire {
     /// hyper flushes after handing over everything, so a finishing reply is finished now.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        this.phase.step(Phase::Finishing, Phase::Resting);
+        this.phase.finished();
         ready!(this.poll_refusal(context))?;
         ready!(Pin::new(&mut this.socket).poll_flush(context))?;
         this.phase.flushed();

@@ -1,4 +1,5 @@
-//! Timeouts of a client connection: short for a request's head (slow loris), long for an idle connection.
+//! Timeouts of a client connection: short for a request's head (slow loris), long for an idle connection, and for a client
+//! that does not read what we write.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +14,9 @@ use crate::config::Limits;
 pub(super) struct Patience {
     head: Duration,
     rest: Duration,
-    seen: u32,
+    reading: Duration,
+    /// Changes of the phase, and writes.
+    seen: (u32, u32),
     since: Instant,
     alarm: Option<Pin<Box<Sleep>>>,
 }
@@ -23,7 +26,8 @@ impl Patience {
         Self {
             head: limits.head_timeout,
             rest: limits.client_idle_timeout,
-            seen: 0,
+            reading: limits.body_idle_timeout,
+            seen: (0, 0),
             since: Instant::now(),
             alarm: None,
         }
@@ -33,11 +37,13 @@ impl Patience {
         let limit = match phase.get() {
             Phase::New | Phase::ReadingHead => self.head,
             Phase::Resting => self.rest,
-            // The upstream may take any time, and bodies have their own limit.
+            Phase::ReplyingOwn | Phase::FinishingOwn => self.reading,
+            // The upstream may take any time, an agent may be suspended, and bodies have their own limit.
             Phase::Serving | Phase::Finishing | Phase::Refusing | Phase::Upgraded => return false,
         };
-        if self.seen != phase.changes() {
-            self.seen = phase.changes();
+        let seen = (phase.changes(), phase.writes());
+        if self.seen != seen {
+            self.seen = seen;
             self.since = Instant::now();
             phase.idle(self.since);
         }

@@ -17,6 +17,10 @@ pub(super) enum Phase {
     Serving,
     /// The reply has been produced, but not completely written to the socket.
     Finishing,
+    /// A reply of our own is ready as a whole; only the client's reading takes time now.
+    ReplyingOwn,
+    /// It has been produced, but not completely written to the socket.
+    FinishingOwn,
     /// Between two requests.
     Resting,
     /// The parser refused the input, and our own response is being written.
@@ -29,6 +33,7 @@ pub(super) struct PhaseCell {
     phase: AtomicU8,
     changes: AtomicU32,
     flushes: AtomicU32,
+    writes: AtomicU32,
     /// In milliseconds since the first connection of this process.
     idle_since: AtomicU64,
 }
@@ -39,6 +44,7 @@ impl Default for PhaseCell {
             phase: AtomicU8::new(Phase::New as u8),
             changes: AtomicU32::new(0),
             flushes: AtomicU32::new(0),
+            writes: AtomicU32::new(0),
             idle_since: AtomicU64::new(0),
         }
     }
@@ -51,6 +57,8 @@ impl PhaseCell {
             code if code == Phase::ReadingHead as u8 => Phase::ReadingHead,
             code if code == Phase::Serving as u8 => Phase::Serving,
             code if code == Phase::Finishing as u8 => Phase::Finishing,
+            code if code == Phase::ReplyingOwn as u8 => Phase::ReplyingOwn,
+            code if code == Phase::FinishingOwn as u8 => Phase::FinishingOwn,
             code if code == Phase::Resting as u8 => Phase::Resting,
             code if code == Phase::Upgraded as u8 => Phase::Upgraded,
             _ => Phase::Refusing,
@@ -65,6 +73,21 @@ impl PhaseCell {
     pub(super) fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Relaxed);
         self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A reply that was being written is written.
+    pub(super) fn finished(&self) {
+        self.step(Phase::Finishing, Phase::Resting);
+        self.step(Phase::FinishingOwn, Phase::Resting);
+    }
+
+    /// The socket took some bytes.
+    pub(super) fn wrote(&self) {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn writes(&self) -> u32 {
+        self.writes.load(Ordering::Relaxed)
     }
 
     /// Everything produced so far has been written to the socket.
@@ -114,6 +137,11 @@ impl Turn {
         Self(phase)
     }
 
+    /// The reply is our own, and ready as a whole.
+    pub(crate) fn reply_own(&self) {
+        self.0.step(Phase::Serving, Phase::ReplyingOwn);
+    }
+
     /// Increases whenever everything produced has been written.
     pub(crate) fn flushes(&self) -> u32 {
         self.0.flushes.load(Ordering::Relaxed)
@@ -123,5 +151,6 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.0.step(Phase::Serving, Phase::Finishing);
+        self.0.step(Phase::ReplyingOwn, Phase::FinishingOwn);
     }
 }

@@ -1,7 +1,7 @@
 //! A machine of a person asks to sign in, and takes its key once the person has approved. Both need no credentials, so
 //! both are limited; the page's part is in the control API.
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::response::IntoResponse;
 use ctx_api::team::{LoginKey, LoginPoll, LoginRequest, LoginStart};
 use ctx_core::ErrorCode;
@@ -19,8 +19,6 @@ use crate::team::{LOGIN_INTERVAL, Team};
 
 const ASK: &str = "/control/login";
 const TAKE: &str = "/control/login/key";
-/// Names and codes are short.
-const LARGEST: usize = 4096;
 
 /// Whether a request belongs here.
 pub(super) fn concerns(head: &Parts) -> bool {
@@ -59,7 +57,7 @@ impl LocalPaths {
                 "A machine signs in from its terminal.",
             ));
         }
-        let body = to_bytes(Body::new(body), LARGEST).await.unwrap_or_default();
+        let body = self.body_of_anyone(body).await?;
         match head.uri.path() {
             ASK => self.begin_login(team, &understood::<LoginRequest>(&body)?).await,
             _ => self.take_login(team, &understood::<LoginPoll>(&body)?).await,

@@ -10,12 +10,14 @@ mod page;
 mod sign_in;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use ctx_api::face::{self, Face};
+use ctx_core::ErrorCode;
 use ctx_team::Scopes;
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
@@ -29,7 +31,9 @@ pub(crate) use self::control::{lacks, worded};
 pub use self::embedded::is_embedded as page_is_embedded;
 use self::health::Probe;
 use crate::auth::{Auth, Caller, Holder, PagePass, Refusal, Session};
+use crate::config::Limits;
 use crate::listen::Stage;
+use crate::proxy::RequestBody;
 use crate::reply::Reply;
 use crate::team::key::control_key;
 use crate::team::{Desk, KeyLimits, KeyRefusal, Permit, Team, scope};
@@ -53,6 +57,9 @@ pub(crate) struct LocalPaths {
     /// worker's streams.
     runtime: Handle,
     stage: Stage,
+    /// For a body of a request without credentials.
+    head_timeout: Duration,
+    body_idle_timeout: Duration,
 }
 
 impl LocalPaths {
@@ -62,9 +69,10 @@ impl LocalPaths {
         control: Router,
         (team, service): (Option<Arc<Team>>, Option<Arc<ctx_service::Service>>),
         runtime: Handle,
-        stage: Stage,
+        (stage, limits): (Stage, &Limits),
     ) -> Self {
-        Self { auth, router: placed(control), team, service, runtime, stage }
+        let Limits { head_timeout, body_idle_timeout, .. } = *limits;
+        Self { auth, router: placed(control), team, service, runtime, stage, head_timeout, body_idle_timeout }
     }
 
     pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
@@ -82,7 +90,8 @@ impl LocalPaths {
             Err(refused) => return self.room(control::worded(refused, face)),
         };
         let is_own_page = is_own_page(&head.headers);
-        let mut request = Request::from_parts(head, Body::new(incoming));
+        let body = RequestBody::unwatched(incoming, self.body_idle_timeout);
+        let mut request = Request::from_parts(head, Body::new(body));
         if is_own_page {
             request.extensions_mut().insert(OwnPage);
         }
@@ -201,6 +210,21 @@ impl LocalPaths {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         response
+    }
+
+    /// The body of a request without credentials. It has as long as a head, however steadily it comes: everyone can send
+    /// one.
+    async fn body_of_anyone(&self, incoming: Incoming) -> Result<Bytes, ControlError> {
+        /// Names, codes and keys are short.
+        const LARGEST: usize = 4096;
+        match tokio::time::timeout(self.head_timeout, to_bytes(Body::new(incoming), LARGEST)).await {
+            Ok(read) => Ok(read.unwrap_or_default()),
+            Err(_) => {
+                let message = format!("The request body took longer than {} s.", self.head_timeout.as_secs());
+                let stalled = ControlError::new(ErrorCode::RequestStalled, message, "Send it again, all at once.");
+                Err(ControlError { status: StatusCode::REQUEST_TIMEOUT, ..stalled })
+            }
+        }
     }
 
     fn room(&self, response: Response<Body>) -> Response<Reply> {

@@ -1,7 +1,7 @@
 //! A person of a team signs in on the page with their key, and out again. The browser gets the same two halves of a
 //! session as with the link of the operator; the key is not kept.
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::response::IntoResponse;
 use ctx_core::ErrorCode;
 use ctx_team::{Actor, Event, Scopes, TeamError};
@@ -19,8 +19,6 @@ use crate::team::{Note, Team, scope};
 const SIGN_IN: &str = "/ui/sign-in";
 const SIGN_OUT: &str = "/ui/sign-out";
 pub(super) const TOO_OFTEN: &str = "You signed in too often within a minute.";
-/// A key has 69 characters.
-const LARGEST: usize = 4096;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +44,7 @@ impl LocalPaths {
 
     async fn sign_in(&self, team: &Team, head: &Parts, body: Incoming) -> Result<Response<Body>, Response<Body>> {
         self.auth.admit_sign_in(head).map_err(control::refused)?;
-        let body = to_bytes(Body::new(body), LARGEST).await.map_err(|_| unreadable())?;
+        let body = self.body_of_anyone(body).await.map_err(IntoResponse::into_response)?;
         let SignIn { key } = serde_json::from_slice(&body).map_err(|_| unreadable())?;
         let identity = team.recognise(Some(key.trim().as_bytes()), scope::SIGN_IN).map_err(control::keyless)?;
         if !team.login_limits().may_sign_in(identity.person.id) {

@@ -73,7 +73,7 @@ impl fmt::Display for EarlyEnd {
 impl std::error::Error for EarlyEnd {}
 
 /// The client's body, forwarded to the upstream.
-pub(super) struct RequestBody {
+pub(crate) struct RequestBody {
     source: Source,
     progress: Arc<Progress>,
 }
@@ -91,6 +91,11 @@ impl RequestBody {
             streamed.finish(&progress, COMPLETE);
         }
         Self { source: Source::Streamed(streamed), progress }
+    }
+
+    /// Of a request that no observer sees.
+    pub(crate) fn unwatched(incoming: Incoming, idle_timeout: Duration) -> Self {
+        Self::new(incoming, RequestTap::new(None), idle_timeout)
     }
 
     pub(super) fn whole(whole: Whole) -> Self {

@@ -31,8 +31,8 @@ use hyper::ext::ReasonPhrase;
 
 use self::admit::AdmittedPerson;
 use self::answer::Answer;
-pub(crate) use self::body::AnswerBody;
-use self::body::{RequestBody, Shape};
+use self::body::Shape;
+pub(crate) use self::body::{AnswerBody, EarlyEnd, RequestBody};
 pub use self::connect_error::SetupError;
 pub use self::dial::{DialError, Dialer};
 use self::errors::Failure;

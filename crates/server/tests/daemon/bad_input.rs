@@ -1,7 +1,11 @@
 //! Malformed, endless or late input gets an error in the provider's format or is cut off, and blocks nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::house::Router;
 use crate::support::raw::RawServer;
 use crate::support::{Daemon, Plan, provider_error};
 use ctx_server::watch::Ending;
@@ -231,6 +235,46 @@ async fn a_body_that_stops_in_the_middle_is_given_up() {
     let answer = String::from_utf8(client.rest().await).expect("text");
     provider_error(&answer, 408, "invalid_request_error", "request-stalled");
     assert_eq!(daemon.recorder.ending(0).await, Ending::Cancelled);
+}
+
+/// More answers than all buffers hold.
+const MANY: usize = 80;
+
+/// Asks for the description of the API many times, without reading.
+async fn ask_much(house: &Router) -> TcpStream {
+    let (host, token) = (house.address, house.token());
+    let mut stream = TcpStream::connect(host).await.expect("connected");
+    for number in 1..=MANY {
+        let end = if number == MANY { "Connection: close\r\n\r\n" } else { "\r\n" };
+        let head = format!("Host: {host}\r\nAuthorization: Bearer {token}\r\n{end}");
+        stream.write_all(format!("GET /control/v1/openapi.json HTTP/1.1\r\n{head}").as_bytes()).await.expect("sent");
+    }
+    stream
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_our_own_answer_is_given_up() {
+    let limit = Duration::from_millis(600);
+    let house = Router::with("http://127.0.0.1:9", |config| config.limits.body_idle_timeout = limit).await;
+    let mut slow = ask_much(&house).await;
+    let (mut whole, begun) = (Vec::new(), Instant::now());
+    loop {
+        // Much at once: the system tells the other side only of much room.
+        whole.reserve(2 << 20);
+        if slow.read_buf(&mut whole).await.expect("more") == 0 {
+            break;
+        }
+        if begun.elapsed() < limit * 2 {
+            tokio::time::sleep(MOMENT).await;
+        }
+    }
+    let answers = whole.windows(13).filter(|bytes| bytes == b"HTTP/1.1 200 ").count();
+    assert_eq!(answers, MANY, "slow is fast enough: {} bytes", whole.len());
+    let mut client = ask_much(&house).await;
+    tokio::time::sleep(limit * 3).await;
+    let mut part = Vec::new();
+    let _ = client.read_to_end(&mut part).await;
+    assert!(part.len() < whole.len(), "all {} bytes came", part.len());
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ use super::errors::Failure;
 use super::upstream::Upstream;
 use super::{Proxy, failure, hand_back, headers, readdress};
 use crate::team::Permit;
-use crate::watch::{Observer, RequestTap, ResponseTap};
+use crate::watch::{Observer, ResponseTap};
 
 /// The longest message; longer requests are refused over HTTP too, if their conversation is edited.
 const LONGEST_MESSAGE: usize = ctx_wire::encoding::DECODED_LIMIT;
@@ -45,7 +45,7 @@ impl Proxy {
         let exchanges = Exchanges::new((observer, permit), (wire, socket), head.uri.clone(), head.headers.clone());
         head.uri = readdress(path, target.url.base_path());
         head.headers = headers::upgrading(headers::outgoing(head.headers, &target.host, &self.auth));
-        let body = RequestBody::new(incoming, RequestTap::new(None), self.body_idle_timeout);
+        let body = RequestBody::unwatched(incoming, self.body_idle_timeout);
         let sent = upstream.upgrade(Request::from_parts(head, body)).await;
         let (mut response, sender) = sent.map_err(|error| failure(upstream, Some(error)))?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {

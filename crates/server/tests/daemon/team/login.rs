@@ -1,5 +1,7 @@
 //! Machines sign in: they ask, a person decides on the page, and the key is taken once.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::page::{Browser, ask as look, browse, signed_in, status};
@@ -34,6 +36,38 @@ async fn decide(team: &Team, browser: &Browser, code: &str, action: &str) -> (u1
 
 fn code(start: &Value) -> &str {
     start["code"].as_str().expect("a code")
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let team = Team::limited(|limits| {
+        limits.head_timeout = Duration::from_millis(500);
+        limits.body_idle_timeout = Duration::from_millis(500);
+        limits.linger = Duration::from_millis(100);
+    })
+    .await;
+    let begin = async |path: &str, lines: &str| {
+        let lines = format!("Host: {}\r\n{lines}Content-Type: application/json\r\n", team.house.address);
+        let mut client = team.house.connect().await;
+        client.send(format!("POST {path} HTTP/1.1\r\n{lines}Content-Length: 4000\r\n\r\n")).await;
+        client
+    };
+    let origin = format!("Origin: http://{}\r\n", team.house.address);
+    for (path, lines) in [("/control/login", ""), ("/control/login/key", ""), ("/ui/sign-in", &origin)] {
+        let answer = String::from_utf8(begin(path, lines).await.rest().await).expect("text");
+        assert_eq!(status(&answer), 408, "{path}: {answer}");
+        assert!(answer.contains("request-stalled") && answer.contains("all at once"), "{path}: {answer}");
+        // Sending one byte at a time does not help.
+        let (mut client, begun) = (begin(path, lines).await, Instant::now());
+        while client.try_send([b' ']).await.is_ok() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{path}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    // With a key, only a pause is too long.
+    let answer = begin("/control/v1/keys", &team.bearer("anna")).await.rest().await;
+    let answer = String::from_utf8(answer).expect("text");
+    assert!(status(&answer) == 408 && answer.contains("request-stalled"), "{answer}");
 }
 
 #[tokio::test]

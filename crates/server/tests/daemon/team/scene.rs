@@ -11,7 +11,7 @@ use ctx_core::policy::Settings;
 use ctx_engine::Refusal;
 use ctx_engine::edit::handle::Handles;
 use ctx_server::{
-    OidcSettings, OpenService, RetentionSettings, ServerConfig, TeamSettings, Upstream, UpstreamCredentials,
+    Limits, OidcSettings, OpenService, RetentionSettings, ServerConfig, TeamSettings, Upstream, UpstreamCredentials,
 };
 use ctx_service::Service;
 use ctx_service::automatic::Editor;
@@ -91,6 +91,11 @@ impl Team {
             config.team = team.map(|team| TeamSettings { open, ..team });
         };
         Self::set_up(UpstreamCredentials::default(), idle, change).await
+    }
+
+    /// With other timeouts.
+    pub async fn limited(change: impl FnOnce(&mut Limits)) -> Team {
+        Self::set_up(UpstreamCredentials::default(), LONG, |config| change(&mut config.limits)).await
     }
 
     /// A team whose people sign in at an identity provider.
