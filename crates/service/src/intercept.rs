@@ -50,6 +50,11 @@ impl HeldSessions {
         self.note(&card.id, whose(card), Hold { held, edited: card.edited });
     }
 
+    /// Records whether a conversation is edited, whatever its card says; only then its requests are held.
+    pub fn mark(&self, card: &Card, edited: bool) {
+        self.note(&card.id, whose(card), Hold { held: edited, edited });
+    }
+
     /// Records whether the requests of a conversation are held now, and whether it is edited.
     pub fn update(&self, conversation: &Conversation) {
         let hold = Hold { held: conversation.is_held(), edited: conversation.is_edited() };

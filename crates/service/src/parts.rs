@@ -138,7 +138,7 @@ impl Parts {
         let held = HeldSessions::of(replica.clone());
         for card in lock(&directory).cards() {
             let edited = edited.contains(&card.id);
-            held.put(&Card { edited, ..card.clone() }, edited);
+            held.mark(card, edited);
         }
         let alarm = Alarm::of(waiting);
         Parts {

@@ -108,7 +108,7 @@ impl Parts {
             if let Err(error) = self.take_edit(id) {
                 // The copy in memory is outdated: a request must read it again or be withheld.
                 let card = lock(&self.directory).card(id).cloned();
-                card.iter().for_each(|card| self.held.put(&Card { edited: true, ..card.clone() }, true));
+                card.iter().for_each(|card| self.held.mark(card, true));
                 self.with_directory(|directory| directory.unload(id));
                 return Err(error);
             }
@@ -144,7 +144,7 @@ impl Parts {
             let edited = edited.contains(&card.id);
             // One in memory may have been edited here a moment ago.
             if edited || !lock(&self.directory).is_loaded(&card.id) {
-                self.held.put(&Card { edited, ..card.clone() }, edited);
+                self.held.mark(card, edited);
             }
             lock(&self.directory).put(card.clone());
         }
@@ -226,7 +226,7 @@ impl Parts {
         // Growth may be read before an edit that is already known here. One in memory may also be held for reasons that
         // are not stored.
         if edited || (is_edit && !lock(&self.directory).is_loaded(id)) {
-            self.held.put(&Card { edited, ..card.clone() }, edited);
+            self.held.mark(&card, edited);
         } else {
             self.held.meet(&card);
         }

@@ -9,7 +9,7 @@ use ctx_api::edit::{EditRequest, EditResult};
 use ctx_core::edit::{Commit, History};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
-use ctx_engine::card::{self, Card};
+use ctx_engine::card;
 use ctx_engine::conversation::{Conversation, takes_losses_into_account};
 use ctx_engine::edit::apply::{expected, is_whole};
 use ctx_engine::edit::{Files, NewFile};
@@ -106,7 +106,7 @@ impl Parts {
         files.into_iter().for_each(WrittenFiles::keep);
         // It is stored: from now on no request may leave without it, even if the store cannot be read.
         if edited {
-            self.held.put(&Card { edited, ..card }, edited);
+            self.held.mark(&card, edited);
         }
         // If it was unloaded meanwhile, it is replayed with the new records.
         let loaded = self.get(&id).unwrap_or_else(|error| {

@@ -269,10 +269,14 @@ impl Reader for PostgresStore {
     }
 
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let sql = format!("{} WHERE c.owner = $1 AND n.name = $2 ORDER BY c.name", read::NOTES);
+        let sql = format!("{} WHERE c.owner = $1 AND n.name = $2", read::NOTES);
         let rows = self.rows(sql, vec![Argument::named(name)])?;
         let notes = rows.iter().filter_map(|row| read::note(row).transpose());
-        notes.map(|note| note.map(|note| (note.conversation, note.body))).collect()
+        let notes = notes.map(|note| note.map(|note| (note.conversation, note.body)));
+        let mut notes = notes.collect::<Result<Vec<_>, StoreError>>()?;
+        // By bytes: the database's order by language takes as long as the rest, for each of many conversations.
+        notes.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        Ok(notes)
     }
 
     fn note_names(&self) -> Result<Vec<String>, StoreError> {
@@ -305,8 +309,11 @@ impl Reader for PostgresStore {
 
     fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError> {
         let sql = "SELECT name, records, first_at, last_at, version FROM ctx.conversations \
-                   WHERE owner = $1 AND records > 0 ORDER BY name";
-        self.rows(sql, vec![])?.iter().map(read::conversation).collect()
+                   WHERE owner = $1 AND records > 0";
+        let rows = self.rows(sql, vec![])?;
+        let mut found = rows.iter().map(read::conversation).collect::<Result<Vec<_>, StoreError>>()?;
+        found.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(found)
     }
 
     fn conversations_with(&self, kinds: &[&str]) -> Result<Vec<String>, StoreError> {
