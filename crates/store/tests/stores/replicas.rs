@@ -315,7 +315,7 @@ fn a_crash_of_the_server_hides_no_edit() {
     assert_eq!(two.take(), [""; 0]);
     for round in 0..3 {
         for number in 0..20 {
-            append(&one.store, vec![step("c", &format!("{round} {number}"), &[])]);
+            append(&one.store, vec![step("c", format!("{round} {number}"), &[])]);
         }
         assert_eq!(two.take(), [""; 0]);
         server.crash().unwrap();
