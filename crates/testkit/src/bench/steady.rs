@@ -54,7 +54,7 @@ fn send_some(
 #[cfg(test)]
 mod tests {
     use super::super::script::SIZES;
-    use super::super::sink;
+    use super::super::{answer, sink};
     use super::*;
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_request_that_waits_for_its_connection_counts_from_when_it_was_due() {
         // Each response takes longer than the pause between two requests of a connection.
-        let slow = Script::near(SIZES[0], 1, 2).slow(50, 1000);
+        let slow = Script::near(SIZES[0], 1, 2).slow(sink::EVENTS - answer::FRAME, 10_000);
         let conversations: Vec<Script> = (0..CONNECTIONS * 40).map(|number| slow.variant(number)).collect();
         let samples = send(sink::start().unwrap(), &conversations, &(0..1)).unwrap();
         let latest = samples.iter().max().unwrap();
