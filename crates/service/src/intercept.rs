@@ -105,8 +105,7 @@ impl HeldSessions {
         }
     }
 
-    /// Whether memory counts. While it is outdated, every request is held, and may be edited.
-    /// Returns whether it was outdated before.
+    /// While memory is outdated, every request is held, and may be edited. Returns whether it was outdated before.
     pub fn set_outdated(&self, is_outdated: bool) -> bool {
         self.is_outdated.swap(is_outdated, Ordering::AcqRel)
     }
@@ -224,10 +223,10 @@ mod tests {
         assert!(!held.holds(&Hints::default()) && !held.may_be_edited(Some("any"), None) && !held.is_edited("c1"));
     }
 
-    /// A machine that woke a moment ago.
-    struct Woken;
+    /// Of a machine that woke a moment ago.
+    struct ExpiredLease;
 
-    impl Replica for Woken {
+    impl Replica for ExpiredLease {
         fn poll(&self, _: Duration) -> Result<News, StoreError> {
             Err(StoreError::Slow)
         }
@@ -251,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_is_too_old_counts_before_a_poll_has_failed() {
-        let held = HeldSessions::of(Some(Arc::new(Woken)));
+        let held = HeldSessions::of(Some(Arc::new(ExpiredLease)));
         assert!(held.holds(&Hints::default()) && held.may_be_edited(Some("any"), None));
     }
 

@@ -58,18 +58,18 @@ impl Parts {
                     gone.push(expect.conversation.clone());
                 }
             }
-            Ok(PurgeReport::default())
+            Ok(())
         });
-        outcome.map(|_| removed)
+        outcome.map(|()| removed)
     }
 
     /// Removes conversations from the store, as `remove` does, and from memory. Returns those that `remove` listed as gone,
     /// even if it failed afterwards.
-    fn remove_with(
+    fn remove_with<T>(
         &self,
         ids: &[String],
-        remove: impl FnOnce(&mut Vec<String>) -> Result<PurgeReport, StoreError>,
-    ) -> (Vec<String>, Result<PurgeReport, StoreError>) {
+        remove: impl FnOnce(&mut Vec<String>) -> Result<T, StoreError>,
+    ) -> (Vec<String>, Result<T, StoreError>) {
         // In a fixed order, so that two purges do not wait for each other.
         let sorted: BTreeSet<&String> = ids.iter().collect();
         let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();

@@ -45,8 +45,8 @@ impl Versions {
         };
     }
 
-    /// Adds to each step the version that it builds on, if it does not name one, and whether other daemons must know it. Returns their
-    /// conversations too.
+    /// Adds to each step the version that it builds on, if it does not name one, and whether other daemons must know it.
+    /// Returns their conversations too.
     pub fn expect(&self, mut steps: Vec<Step>) -> (Vec<Step>, Vec<Option<String>>) {
         let prepare = |step: &mut Step| {
             step.is_announced = step.records.iter().any(|record| ANNOUNCED.contains(&record.kind.as_str()))

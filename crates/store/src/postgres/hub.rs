@@ -48,9 +48,8 @@ struct Mail {
 }
 
 impl Mail {
-    /// Nobody takes the news any more. Returns what was not in effect yet.
-    fn close(&mut self) -> Option<News> {
-        self.is_followed = false;
+    /// Takes everything that is not in effect yet.
+    fn take(&mut self) -> Option<News> {
         match (self.taken.take(), self.waiting.take()) {
             (taken, Some(waiting)) => Some(joined(taken, waiting)),
             (taken, None) => taken,
@@ -197,7 +196,7 @@ impl Drop for OwnerReplica {
         if mail.readers == 0 {
             inboxes.remove(&self.owner);
             // Before anyone opens the store again, and before they count as seen.
-            mail.close().iter().for_each(|news| self.hub.hand_to_none(self.owner, news));
+            mail.take().iter().for_each(|news| self.hub.hand_to_none(self.owner, news));
         }
         // Another reader takes what this one took.
         self.inbox.changed.notify_all();
@@ -221,8 +220,7 @@ impl Replica for OwnerReplica {
             mail = self.inbox.changed.wait_timeout(mail, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         // News that could not be taken into account are handed out again.
-        let news = mail.close().unwrap_or_default();
-        mail.is_followed = true;
+        let news = mail.take().unwrap_or_default();
         mail.taken = Some(news.clone());
         Ok(news)
     }
@@ -256,7 +254,8 @@ impl Replica for OwnerReplica {
     fn leave(&self) -> bool {
         let has_left = self.owner == Owner::SOLE.0.cast_signed() && self.hub.inner.leave();
         let mut mail = lock(&self.inbox.state);
-        mail.close();
+        mail.is_followed = false;
+        mail.take();
         self.inbox.changed.notify_all();
         has_left
     }

@@ -28,6 +28,12 @@ fn daemon(url: &str, name: &str) -> Daemon {
     Daemon { store, replica }
 }
 
+/// A daemon that serves several owners.
+fn for_several(url: &str, name: &str) -> PostgresStore {
+    let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap();
+    store.join_for_several(name).unwrap()
+}
+
 impl Daemon {
     fn edit(&self, conversation: &str) {
         append(&self.store, vec![announced(conversation)]);
@@ -226,11 +232,7 @@ fn a_daemon_that_joins_later_counts_as_seeing_nothing_before_it_has_read_everyth
 fn a_daemon_for_several_is_told_of_edits_whose_owner_it_does_not_serve() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.url(&server.new_database());
-    let open = |name: &str| {
-        let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap();
-        store.join_for_several(name).unwrap()
-    };
-    let (one, two) = (open("one"), open("two"));
+    let (one, two) = (for_several(&url, "one"), for_several(&url, "two"));
     let (tell, told) = channel();
     two.on_unserved(move |owner, ids| {
         let _ = tell.send((owner, ids.to_vec()));
@@ -246,11 +248,7 @@ fn a_daemon_for_several_is_told_of_edits_whose_owner_it_does_not_serve() {
 fn edits_during_the_opening_of_a_store_are_known_before_it_serves() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.url(&server.new_database());
-    let open = |name: &str| {
-        let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap();
-        store.join_for_several(name).unwrap()
-    };
-    let (one, two) = (open("one"), open("two"));
+    let (one, two) = (for_several(&url, "one"), for_several(&url, "two"));
     // Everything of the owner is read now, and served in a moment.
     let replica = two.of(Owner(7)).replica().unwrap();
     let theirs = one.of(Owner(7));
@@ -274,11 +272,7 @@ fn edits_during_the_opening_of_a_store_are_known_before_it_serves() {
 fn a_follower_that_ends_with_news_in_its_hands_holds_no_edit_up() {
     let Some(server) = PostgresServer::shared() else { return };
     let url = server.url(&server.new_database());
-    let open = |name: &str| {
-        let store = PostgresStore::open_within(&url.parse().unwrap(), LIMITS).unwrap();
-        store.join_for_several(name).unwrap()
-    };
-    let (one, two) = (open("one"), open("two"));
+    let (one, two) = (for_several(&url, "one"), for_several(&url, "two"));
     let (tell, told) = channel();
     two.on_unserved(move |owner, ids| {
         let _ = tell.send((owner, ids.to_vec()));
