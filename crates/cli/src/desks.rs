@@ -106,7 +106,11 @@ impl Desks {
         // After too long, edits were made that no longer name this daemon.
         let is_current = !store.replica().is_some_and(|replica| replica.is_outdated());
         let saved = || edited_cards::read(&folder, &place).filter(|_| is_current);
-        let service = match (Service::open(store.clone()), saved()) {
+        let opened = match self.store.is_shared() {
+            true => Service::open_early(store.clone()),
+            false => Service::open(store.clone()),
+        };
+        let service = match (opened, saved()) {
             (Err(error @ StoreError::Unavailable { .. }), Some(edited)) => {
                 tracing::warn!(%error, person, "opened without the database");
                 Service::open_away(store, edited)

@@ -81,7 +81,8 @@ impl OpenStore {
     pub fn service(&self) -> Result<Service, StoreError> {
         match self {
             Self::Database { store, edited: Some(edited), .. } => Ok(Service::open_away(store.clone(), edited.clone())),
-            _ => Service::open(self.shared()),
+            Self::Database { store, .. } => Service::open_early(store.clone()),
+            Self::File(store) => Service::open(store.clone()),
         }
     }
 

@@ -110,15 +110,21 @@ impl Directory {
         let mut cards: Vec<Card> = notes.iter().filter_map(|(_, body)| serde_json::from_slice(body).ok()).collect();
         let rows = store.conversations()?;
         let known: HashSet<String> = cards.iter().map(|card| card.id.clone()).collect();
-        // A lost card is rebuilt from the log.
-        for row in rows.iter().filter(|row| !known.contains(&row.id)) {
-            if let Some(conversation) = Conversation::load(&row.id, store)?
-                && !conversation.messages.tree.is_empty()
-            {
-                cards.push(ctx_engine::card::of(&conversation));
-            }
-        }
+        cards.extend(rebuilt(store, rows.iter().map(|row| &row.id).filter(|id| !known.contains(*id)))?);
         activity::correct(&mut cards, &rows, crate::clock::now());
+        cards.sort_by_key(|card| card.last_activity);
+        cards.into_iter().for_each(|card| directory.put(card));
+        Ok(directory)
+    }
+
+    /// Only these conversations.
+    pub fn open_some(store: &dyn Reader, ids: &HashSet<String>) -> Result<Directory, StoreError> {
+        let mut directory = Directory::default();
+        let names: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let notes = store.notes_among(CARD, &names)?;
+        let mut cards: Vec<Card> = notes.iter().filter_map(|(_, body)| serde_json::from_slice(body).ok()).collect();
+        let known: HashSet<String> = cards.iter().map(|card| card.id.clone()).collect();
+        cards.extend(rebuilt(store, ids.difference(&known))?);
         cards.sort_by_key(|card| card.last_activity);
         cards.into_iter().for_each(|card| directory.put(card));
         Ok(directory)
@@ -126,6 +132,13 @@ impl Directory {
 
     pub fn cards(&self) -> impl Iterator<Item = &Card> {
         self.cards.values()
+    }
+
+    /// Least recently active first.
+    pub fn into_cards(self) -> Vec<Card> {
+        let mut cards: Vec<Card> = self.cards.into_values().collect();
+        cards.sort_by_key(|card| card.last_activity);
+        cards
     }
 
     pub fn card(&self, id: &str) -> Option<&Card> {
@@ -439,6 +452,17 @@ impl Directory {
         }
         self.latest = self.latest.max(card.last_activity);
     }
+}
+
+/// Lost cards, from the log.
+fn rebuilt<'i>(store: &dyn Reader, ids: impl Iterator<Item = &'i String>) -> Result<Vec<Card>, StoreError> {
+    let mut cards = Vec::new();
+    for id in ids {
+        let conversation = Conversation::load(id, store)?;
+        let conversation = conversation.filter(|conversation| !conversation.messages.tree.is_empty());
+        cards.extend(conversation.map(|conversation| ctx_engine::card::of(&conversation)));
+    }
+    Ok(cards)
 }
 
 fn key_of(seed: &[&str]) -> String {

@@ -35,6 +35,7 @@ pub mod lookup;
 mod memory;
 mod meter;
 pub mod observe;
+mod overview;
 mod parts;
 mod phases;
 pub mod provider;

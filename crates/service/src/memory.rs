@@ -74,6 +74,11 @@ impl Parts {
         Conversation::new(id, opened)
     }
 
+    /// Waits while conversations are read at the start.
+    pub(crate) fn wait_until_known(&self) {
+        self.knowledge.wait(self.patience());
+    }
+
     /// Whether [`Parts::rest`] would free memory.
     pub(crate) fn is_heavy(&self) -> bool {
         lock(&self.directory).is_heavy()

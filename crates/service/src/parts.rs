@@ -9,6 +9,7 @@ use crate::idle::IdleGate;
 use crate::intercept::HeldSessions;
 use crate::keyed_lock::KeyedLock;
 use crate::meter::Meter;
+use crate::overview::{Knowledge, Overview};
 use crate::provider::ProviderState;
 use crate::recorder::Lanes;
 use crate::streams::Streams;
@@ -16,15 +17,12 @@ use crate::threads::lock;
 use crate::uploads::Uploads;
 use crate::view::{Ledger, WeightCache};
 use crate::writer::{StepFiles, Writer};
-use ctx_engine::card::Card;
+use ctx_engine::Engine;
 use ctx_engine::conversation::Conversation;
-use ctx_engine::conversation::policy::tool_use;
-use ctx_engine::conversation::titles::{self, Titles};
-use ctx_engine::conversation::waiting::WAITING;
-use ctx_engine::{EDITED, Engine, NO, log};
-use ctx_store::{Replica, Step, Store, StoreError};
+use ctx_engine::conversation::titles::Titles;
+use ctx_store::{Replica, Step, Store};
+use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -43,6 +41,8 @@ pub(crate) struct Parts {
     pub(crate) directory: Arc<Mutex<Directory>>,
     pub(crate) writer: Writer,
     pub(crate) newest: Newest,
+    /// Whether the directory has all conversations.
+    pub(crate) knowledge: Knowledge,
     pub(crate) held: HeldSessions,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) gaps: Arc<IdleGate>,
@@ -84,44 +84,7 @@ pub(crate) struct Parts {
 
 pub(crate) type GrowthListener = Box<dyn Fn() -> bool + Send>;
 
-/// The store's answer about all conversations.
-#[derive(Default)]
-pub(crate) struct Overview {
-    pub directory: Directory,
-    /// The conversations whose requests are held.
-    pub edited: HashSet<String>,
-    /// The conversations with pending changes.
-    pub waiting: HashSet<String>,
-    pub titles: HashMap<String, Titles>,
-    pub tool_uses: ToolUses,
-}
-
-impl Overview {
-    pub fn read(store: &dyn Store) -> Result<Overview, StoreError> {
-        Ok(Overview {
-            directory: Directory::open(store)?,
-            edited: marked(store, EDITED, &log::EDITS)?,
-            waiting: marked(store, WAITING, &[log::WAIT])?,
-            titles: titles::read(store.notes(titles::TITLES)?),
-            tool_uses: ToolUses::read(store.notes(tool_use::TOOLS)?),
-        })
-    }
-
-    /// Only the edited conversations, while the store is out of reach.
-    pub fn of_edited(cards: Vec<Card>) -> Overview {
-        let edited = cards.iter().map(|card| card.id.clone()).collect();
-        let mut overview = Overview { edited, ..Overview::default() };
-        cards.into_iter().for_each(|card| overview.directory.put(card));
-        overview
-    }
-}
-
 impl Parts {
-    pub fn open(store: Arc<dyn Store>) -> Result<Parts, StoreError> {
-        let overview = Overview::read(&*store)?;
-        Ok(Parts::of(store, overview))
-    }
-
     pub fn of(store: Arc<dyn Store>, overview: Overview) -> Parts {
         let Overview { mut directory, edited, waiting, titles, tool_uses } = overview;
         let replica = store.replica();
@@ -147,6 +110,7 @@ impl Parts {
             directory,
             writer,
             newest: Newest::default(),
+            knowledge: Knowledge::default(),
             gaps,
             streams: Arc::default(),
             held,
@@ -191,12 +155,4 @@ impl Parts {
     pub fn write_for(&self, conversation: &Conversation, step: Step) {
         self.writer.write(step, Some(conversation.log.losses));
     }
-}
-
-/// The conversations whose mark says yes. If a mark is lost, a record of one of these kinds counts as yes.
-fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<String>, StoreError> {
-    let marks: HashMap<String, bool> = store.notes(name)?.into_iter().map(|(id, body)| (id, body != NO)).collect();
-    let logged = store.conversations_with(kinds)?.into_iter().filter(|id| !marks.contains_key(id));
-    let yes = marks.iter().filter(|(_, is_so)| **is_so).map(|(id, _)| id.clone());
-    Ok(yes.chain(logged).collect())
 }

@@ -4,7 +4,8 @@
 //! memory, or has no lease any more. Turns that passed elsewhere are not needed to compose: they only spare a conflict.
 
 use crate::directory::Directory;
-use crate::parts::{Overview, Parts};
+use crate::overview::Overview;
+use crate::parts::Parts;
 use crate::service::Service;
 use crate::threads::lock;
 use ctx_api::edit::EditResult;
@@ -43,7 +44,7 @@ impl Service {
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         thread("ctx-replica").spawn(move || follow_edits(&edits, &*replica, &send))?;
         thread("ctx-growth").spawn(move || follow_growth(&growth, &receive))?;
-        Ok(())
+        self.read_others()
     }
 }
 
@@ -84,6 +85,7 @@ fn follow_growth(service: &Weak<Service>, growth: &Receiver<Growth>) {
     crate::threads::step_back();
     for grown in growth {
         let Some(service) = service.upgrade() else { return };
+        service.parts.wait_until_known();
         let is_new = !grown.is_empty();
         for (id, version) in grown {
             if let Err(error) = service.parts.take_growth(&id, version) {
@@ -135,23 +137,13 @@ impl Parts {
 
     /// Reads everything again that memory has of the store.
     fn read_all(&self) -> Result<(), StoreError> {
-        let Overview { directory, edited, waiting, titles, tool_uses } = Overview::read(&*self.store)?;
-        *lock(&self.titles) = titles;
-        *lock(&self.tool_uses) = tool_uses;
+        let overview = Overview::read(&*self.store)?;
         let mut gone: Vec<String> = lock(&self.directory).cards().map(|card| card.id.clone()).collect();
-        gone.retain(|id| directory.card(id).is_none() && !self.writer.has_backlog(id));
-        for card in directory.cards() {
-            let edited = edited.contains(&card.id);
-            // One in memory may have been edited here a moment ago.
-            if edited || !lock(&self.directory).is_loaded(&card.id) {
-                self.held.mark(card, edited);
-            }
-            lock(&self.directory).put(card.clone());
-        }
+        gone.retain(|id| overview.directory.card(id).is_none() && !self.writer.has_backlog(id));
+        self.take_overview(overview, |_, _| false);
         // Only now: until here an edited one was known and withheld.
         self.start_over();
         gone.iter().for_each(|id| self.forget(id));
-        waiting.iter().for_each(|id| self.alarm.set(id, Some(0)));
         Ok(())
     }
 

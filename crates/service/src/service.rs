@@ -3,7 +3,8 @@
 use crate::bodies::Newest;
 use crate::edit::Folder;
 use crate::meter::Meter;
-use crate::parts::{Overview, Parts};
+use crate::overview::{Knowledge, Overview};
+use crate::parts::Parts;
 use crate::provider::ProviderRules;
 use crate::retention::{Retention, RetentionBatch};
 use crate::streams::Streams;
@@ -54,13 +55,28 @@ pub struct Service {
 impl Service {
     /// Opens the service on a store and the conversations in it.
     pub fn open(store: Arc<dyn Store>) -> Result<Service, StoreError> {
-        Ok(Service { parts: Parts::open(store)? })
+        let overview = Overview::read(&*store)?;
+        Ok(Service { parts: Parts::of(store, overview) })
+    }
+
+    /// The same with the edited conversations only, so that requests pass at once. A [`Recorder`](crate::Recorder) reads
+    /// the others; until then, what concerns any conversation waits.
+    pub fn open_early(store: Arc<dyn Store>) -> Result<Service, StoreError> {
+        let overview = Overview::read_edited(&*store)?;
+        let knowledge = Knowledge::of_edited();
+        Ok(Service { parts: Parts { knowledge, ..Parts::of(store, overview) } })
     }
 
     /// Opens the service while its store is out of reach, with the cards of edited conversations: their requests are
     /// withheld until the store can be read, all others pass.
     pub fn open_away(store: Arc<dyn Store>, edited: Vec<Card>) -> Service {
         Service { parts: Parts::of(store, Overview::of_edited(edited)) }
+    }
+
+    /// The parts, when all conversations are known.
+    fn known(&self) -> &Parts {
+        self.parts.wait_until_known();
+        &self.parts
     }
 
     /// The cards of edited conversations without any content, for [`Service::open_away`].
@@ -218,13 +234,13 @@ impl Service {
 
     /// Records a request. `None` if it belongs to no conversation.
     pub fn observe(&self, seen: SeenRequest) -> Result<Option<Ticket>, Problem> {
-        self.parts.observe(seen)
+        self.known().observe(seen)
     }
 
     /// Records a held request. `ready` is called before the rest is done; if it is not called, the request leaves
     /// unchanged. On an error nothing is recorded, and requests of an edited conversation must not leave.
     pub fn hold(&self, seen: SeenRequest, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
-        self.parts.hold(seen, ready)
+        self.known().hold(seen, ready)
     }
 
     /// Records an answer. Without an `ending` the provider could not be reached.
@@ -235,67 +251,67 @@ impl Service {
         answer: Option<Answer>,
         timing: Timing,
     ) -> Result<(), Problem> {
-        self.parts.answered(ticket, ending, answer, timing)
+        self.known().answered(ticket, ending, answer, timing)
     }
 
     /// Resolves `name` to an id: an id, a session, a prefix of either, or `active`. A whole session means its main
     /// conversation, the newest one if it moved to another format: an agent that names its own session means itself,
     /// not its subagents.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
-        self.parts.resolve(name)
+        self.known().resolve(name)
     }
 
     /// Whether a conversation has exactly this id.
     pub fn has(&self, id: &str) -> Result<bool, Refusal> {
-        self.parts.has(id)
+        self.known().has(id)
     }
 
     /// All conversations, most recently active first.
     pub fn conversations(&self) -> Conversations {
-        self.parts.conversations()
+        self.known().conversations()
     }
 
     pub fn conversation_count(&self) -> usize {
-        self.parts.conversation_count()
+        self.known().conversation_count()
     }
 
     pub fn frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
-        self.parts.frames(name, with_steps, at)
+        self.known().frames(name, with_steps, at)
     }
 
     /// Like `frames`, preceded by the frames that the client has left.
     pub fn all_frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
-        self.parts.all_frames(name, with_steps, at)
+        self.known().all_frames(name, with_steps, at)
     }
 
     /// The composition of a conversation as it is sent, and the usage of its turns.
     pub fn map(&self, name: &str, at: Option<&str>) -> Result<ContextMap, Refusal> {
-        self.parts.map(name, at)
+        self.known().map(name, at)
     }
 
     /// Shows the content that `id` names in a conversation, now or as of a commit.
     pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<ContentView, Refusal> {
-        self.parts.show(name, id, at)
+        self.known().show(name, id, at)
     }
 
     /// Offloaded content by its handle.
     pub fn offloaded(&self, name: &str, handle: &str, query: &OffloadedQuery) -> Result<OffloadedView, Refusal> {
-        self.parts.offloaded(name, handle, query)
+        self.known().offloaded(name, handle, query)
     }
 
     /// Finds blocks that contain all these words, in any order and case, in messages, calls and results; `"quoted
     /// words"` are a phrase. Skips the system prompt and the tools, which are the same everywhere.
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<SearchResults, Refusal> {
-        self.parts.search(query, name, most)
+        self.known().search(query, name, most)
     }
 
     pub fn context(&self, name: &str) -> Result<ContextView, Refusal> {
-        self.parts.context(name)
+        self.known().context(name)
     }
 
     /// The content of a conversation that is worth removing.
     pub fn worth(&self, name: &str) -> Result<WorthView, Refusal> {
-        self.parts.worth(name)
+        self.known().worth(name)
     }
 
     pub fn models(&self) -> ModelsView {
@@ -304,12 +320,12 @@ impl Service {
 
     /// The newest `most` events, oldest first.
     pub fn timeline(&self, name: &str, most: usize) -> Result<Timeline, Refusal> {
-        self.parts.timeline(name, most)
+        self.known().timeline(name, most)
     }
 
     /// The newest cache misses of a conversation, or the cache result of one request.
     pub fn misses(&self, name: &str, request: Option<u32>, most: usize) -> Result<Misses, Refusal> {
-        self.parts.misses(name, request, most)
+        self.known().misses(name, request, most)
     }
 
     /// A record as people see it; `None` if it cannot be read.
@@ -319,27 +335,27 @@ impl Service {
 
     /// The request as sent, and its answer.
     pub fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
-        self.parts.sent(name, request)
+        self.known().sent(name, request)
     }
 
     /// The sent body of a request, byte for byte.
     pub fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
-        self.parts.sent_body(name, request)
+        self.known().sent_body(name, request)
     }
 
     /// Removes one batch of old conversations, and old figures. Call it again while some remain.
     pub fn retain(&self, rules: &Retention) -> Result<RetentionBatch, Refusal> {
-        self.parts.retain(rules)
+        self.known().retain(rules)
     }
 
     /// The usage and cost of requests.
     pub fn stats(&self, asked: &StatsScope) -> Result<Stats, Refusal> {
-        self.parts.stats(asked)
+        self.known().stats(asked)
     }
 
     /// The same, to be added to those of other people.
     pub fn figures(&self, asked: &StatsScope) -> Result<Figures, Refusal> {
-        self.parts.figures(asked)
+        self.known().figures(asked)
     }
 
     /// The state of the provider's own editing.
@@ -349,77 +365,77 @@ impl Service {
 
     /// Applies operations, all or none.
     pub fn apply(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
-        self.parts.confirmed(|| self.parts.apply(name, edit.clone()))
+        self.known().confirmed(|| self.known().apply(name, edit.clone()))
     }
 
     /// Previews a plan, and applies it on request.
     pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
-        let mut view = self.parts.on_newest(|| self.parts.plan(name, plan.clone()))?;
-        self.parts.warn(&mut view.applied);
+        let mut view = self.known().on_newest(|| self.known().plan(name, plan.clone()))?;
+        self.known().warn(&mut view.applied);
         Ok(view)
     }
 
     /// Moves through the history: undo, redo, revert, rollback, branches and tags.
     pub fn go(&self, name: &str, request: HistoryRequest) -> Result<EditResult, Refusal> {
-        self.parts.confirmed(|| self.parts.go(name, request.clone()))
+        self.known().confirmed(|| self.known().go(name, request.clone()))
     }
 
     /// The newest commits of the current branch.
     pub fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
-        self.parts.history(name, most)
+        self.known().history(name, most)
     }
 
     /// The newest commits of all branches.
     pub fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
-        self.parts.whole_history(name, most)
+        self.known().whole_history(name, most)
     }
 
     pub fn branches(&self, name: &str) -> Result<Branches, Refusal> {
-        self.parts.branches(name)
+        self.known().branches(name)
     }
 
     pub fn tags(&self, name: &str) -> Result<Tags, Refusal> {
-        self.parts.tags(name)
+        self.known().tags(name)
     }
 
     /// Compares the requests at two points of the history; `source` is the client's own view.
     pub fn diff(&self, name: &str, from: &str, to: &str) -> Result<Diff, Refusal> {
-        self.parts.diff(name, from, to)
+        self.known().diff(name, from, to)
     }
 
     /// The exact body that the provider would get if the newest request came again now, or as of a commit.
     pub fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
-        self.parts.compose(name, at)
+        self.known().compose(name, at)
     }
 
     pub fn explain(&self, name: &str, at: Option<&str>) -> Result<CompositionView, Refusal> {
-        self.parts.explain(name, at)
+        self.known().explain(name, at)
     }
 
     /// Removes the block that the provider refuses, as an ordinary commit.
     pub fn heal(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
-        self.parts.confirmed(|| self.parts.heal(name, edit.clone()))
+        self.known().confirmed(|| self.known().heal(name, edit.clone()))
     }
 
     /// The block that the provider refuses, if it refused the newest request because of one.
     pub fn illness(&self, name: &str) -> Result<Illness, Refusal> {
-        self.parts.illness(name)
+        self.known().illness(name)
     }
 
     /// Adds the number of requests under way that left without the new commit.
     pub fn noting_uploads(&self, applied: EditResult) -> EditResult {
-        self.parts.noting_uploads(applied)
+        self.known().noting_uploads(applied)
     }
 
     /// The pending changes of a conversation, and the outcome of earlier ones.
     pub fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
-        self.parts.waiting(name)
+        self.known().waiting(name)
     }
 
     /// Cancels a deferred edit, or dismisses one that failed.
     pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let mut view = self.parts.on_newest(|| self.parts.cancel(name, id, author))?;
-        view.remarks.extend(self.parts.confirm_named(name));
+        let mut view = self.known().on_newest(|| self.known().cancel(name, id, author))?;
+        view.remarks.extend(self.known().confirm_named(name));
         Ok(view)
     }
 
@@ -430,114 +446,114 @@ impl Service {
 
     /// Withdraws the deferred edits of authors who may no longer edit a conversation. Returns their ids and authors.
     pub fn withdraw(&self, name: &str) -> Result<Vec<(String, String)>, Refusal> {
-        let withdrawn = self.parts.on_newest(|| self.parts.withdraw(name))?;
+        let withdrawn = self.known().on_newest(|| self.known().withdraw(name))?;
         if !withdrawn.is_empty() {
-            let _told = self.parts.confirm_named(name);
+            let _told = self.known().confirm_named(name);
         }
         Ok(withdrawn)
     }
 
     /// Applies a deferred edit now, regardless of its moment.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let mut view = self.parts.on_newest(|| self.parts.accept(name, id, author))?;
-        view.remarks.extend(self.parts.confirm_named(name));
+        let mut view = self.known().on_newest(|| self.known().accept(name, id, author))?;
+        view.remarks.extend(self.known().confirm_named(name));
         Ok(view)
     }
 
     /// Applies several pending changes, each as its own commit. `ids`: `w2`, `w2..w5` or `all`.
     pub fn accept_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
-        let mut outcome = self.parts.accept_many(name, ids, author, face)?;
-        outcome.remarks.extend(self.parts.confirm(&outcome.conversation));
+        let mut outcome = self.known().accept_many(name, ids, author, face)?;
+        outcome.remarks.extend(self.known().confirm(&outcome.conversation));
         Ok(outcome)
     }
 
     /// Cancels several pending changes, or dismisses failed ones.
     pub fn cancel_many(&self, name: &str, ids: &[String], author: &str, face: Face) -> Result<PendingOutcome, Refusal> {
-        let mut outcome = self.parts.cancel_many(name, ids, author, face)?;
-        outcome.remarks.extend(self.parts.confirm(&outcome.conversation));
+        let mut outcome = self.known().cancel_many(name, ids, author, face)?;
+        outcome.remarks.extend(self.known().confirm(&outcome.conversation));
         Ok(outcome)
     }
 
     /// Clears everything that the automatic editor could clear.
     pub fn clear_now(&self, name: &str, reason: &str) -> Result<EditResult, Refusal> {
-        self.parts.confirmed(|| self.parts.clear_now(name, reason))
+        self.known().confirmed(|| self.known().clear_now(name, reason))
     }
 
     pub fn phases(&self, name: &str) -> Result<PhasesView, Refusal> {
-        self.parts.phases(name)
+        self.known().phases(name)
     }
 
     /// Begins or ends a phase. It is stored, so a power cut does not lose it.
     pub fn phase(&self, name: &str, request: &PhaseRequest) -> Result<PhasesView, Refusal> {
-        self.parts.phase(name, request)
+        self.known().phase(name, request)
     }
 
     /// The edit that replaces an ended phase with a summary, which is still to be written. None if automatic editing
     /// leaves the phase alone, or little of it may go.
     pub fn phase_summary(&self, name: &str, summary: &PhaseSummary) -> Result<Option<EditRequest>, Refusal> {
-        self.parts.phase_summary(name, summary)
+        self.known().phase_summary(name, summary)
     }
 
     /// The summaries that wait for the account, and that it now allows.
     pub fn due_summaries(&self, name: &str) -> Result<Vec<PhaseSummary>, Refusal> {
-        self.parts.due_summaries(name)
+        self.known().due_summaries(name)
     }
 
     /// Notes that a summary waits for the account, or does so no longer. It is stored before this returns. False if that
     /// was noted already, such as by another daemon.
     pub fn note_summary(&self, name: &str, summary: &PhaseSummary) -> Result<bool, Refusal> {
-        self.parts.on_newest(|| self.parts.note_summary(name, summary))
+        self.known().on_newest(|| self.known().note_summary(name, summary))
     }
 
     /// Whether the account of a conversation allows this price of a helper model.
     pub fn allows_help(&self, name: &str, used: &HelperUse) -> Result<bool, Refusal> {
-        self.parts.allows_help(name, used)
+        self.known().allows_help(name, used)
     }
 
     /// Adds the price of a helper model to the account. It is stored before this returns.
     pub fn helped(&self, name: &str, used: HelperUse) -> Result<(), Refusal> {
-        self.parts.helped(name, &used)
+        self.known().helped(name, &used)
     }
 
     /// Records who may open a conversation, or opened it. It is stored before this returns.
     pub fn note_access(&self, name: &str, told: &AccessView) -> Result<(), Refusal> {
-        self.parts.note_access(name, told)
+        self.known().note_access(name, told)
     }
 
     /// The texts that an edit request lacks. Errors in the request are reported before the helper is asked.
     pub fn questions(&self, name: &str, edit: EditRequest) -> Result<OpenQuestions, Refusal> {
-        self.parts.questions(name, edit)
+        self.known().questions(name, edit)
     }
 
     /// The frames of a conversation that have grown beyond their opening words and need a title.
     pub fn grown(&self, id: &str) -> Result<Vec<StaleTitle>, Refusal> {
-        self.parts.grown(id)
+        self.known().grown(id)
     }
 
     /// Stores a title. The helper is not asked for it again.
     pub fn put_title(&self, id: &str, slot: SlotId, title: String) -> Result<(), Refusal> {
-        self.parts.put_title(id, slot, title)
+        self.known().put_title(id, slot, title)
     }
 
     /// Exports the conversation as a file; returns its id too.
     pub fn export(&self, name: &str) -> Result<(String, Vec<u8>), Refusal> {
-        self.parts.export(name)
+        self.known().export(name)
     }
 
     /// Imports a conversation from a file, completely or not at all. `importer`: the person, in a team, who becomes the
     /// author of what others wrote.
     pub fn take_in(&self, file: &[u8], dry_run: bool, importer: Option<&str>) -> Result<ImportResult, Refusal> {
-        self.parts.take_in(file, dry_run, importer)
+        self.known().take_in(file, dry_run, importer)
     }
 
     /// The stored conversations last active before `oldest`, including unlisted ones.
     pub fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
-        Ok(self.parts.inactive_since(oldest)?.into_iter().map(|inactive| inactive.conversation).collect())
+        Ok(self.known().inactive_since(oldest)?.into_iter().map(|inactive| inactive.conversation).collect())
     }
 
     /// Deletes conversations permanently. Work on them is finished first; a request that arrives meanwhile waits and
     /// then starts a new conversation. Other conversations continue.
     pub fn purge(&self, ids: &[String]) -> Result<PurgeReport, StoreError> {
-        self.parts.purge(ids)
+        self.known().purge(ids)
     }
 }

@@ -46,6 +46,15 @@ pub trait Reader: Send + Sync {
     /// rebuilt.
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
 
+    /// The same for these conversations only.
+    fn notes_among(&self, name: &str, conversations: &[&str]) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let mut conversations = conversations.to_vec();
+        conversations.sort_unstable();
+        conversations.dedup();
+        let note = |id: &str| Ok(self.note(id, name)?.map(|body| (id.to_owned(), body)));
+        conversations.into_iter().filter_map(|id| note(id).transpose()).collect()
+    }
+
     /// The names of all notes, in order.
     fn note_names(&self) -> Result<Vec<String>, StoreError>;
 

@@ -38,6 +38,7 @@ impl Worker {
 
     pub fn run(self) {
         let lanes = self.service.parts.lanes.clone();
+        self.service.parts.wait_until_known();
         loop {
             // After a long pause memory is freed; then the thread sleeps until the next event.
             match lanes.next(self.service.parts.is_heavy().then_some(REST)) {

@@ -106,6 +106,7 @@ fn while_the_database_is_away_requests_go_on_and_edits_are_refused() {
     }
     // A third daemon knows of the edit, and has nothing of the conversation in memory.
     let third = stage.daemon("three");
+    assert_eq!(third.house.ids().len(), 2, "it has read which ones there are");
     daemons.iter().chain([&third]).for_each(|daemon| daemon.proxy.set(Fault::Cut));
     until("they notice", || {
         let all = || daemons.iter().chain([&third]);

@@ -5,6 +5,7 @@ mod support;
 
 mod away;
 mod checker;
+mod early;
 mod edits;
 mod retention;
 mod stage;

@@ -63,13 +63,26 @@ impl Stage {
         self.opened(limits, |store| store.join(name))
     }
 
+    /// A daemon that meets this fault as soon as its requests pass.
+    pub fn daemon_reading(&self, name: &str, fault: Fault) -> Daemon {
+        let (store, proxy) = self.store(LIMITS, |store| store.join(name));
+        began(store, proxy, fault)
+    }
+
     fn opened(&self, limits: Limits, join: impl FnOnce(PostgresStore) -> Result<PostgresStore, StoreError>) -> Daemon {
+        let (store, proxy) = self.store(limits, join);
+        began(store, proxy, Fault::None)
+    }
+
+    fn store(
+        &self,
+        limits: Limits,
+        join: impl FnOnce(PostgresStore) -> Result<PostgresStore, StoreError>,
+    ) -> (Arc<PostgresStore>, FaultProxy) {
         let proxy = FaultProxy::to(self.server.port()).expect("a proxy");
         let address = PostgresServer::url_at(proxy.address().port(), &self.database).parse().expect("an address");
         let store = PostgresStore::open_within(&address, limits).and_then(join).expect("a store");
-        let house = House::on(Arc::new(store));
-        let recorder = Recorder::start(house.service.clone()).expect("threads");
-        Daemon { house, recorder, proxy }
+        (Arc::new(store), proxy)
     }
 
     /// A daemon that starts while the database is out of reach, and knows only these edited conversations.
@@ -88,6 +101,13 @@ impl Stage {
         let store = PostgresStore::open(&self.server.url(&self.database).parse().expect("an address"));
         House::on(Arc::new(store.expect("a store")))
     }
+}
+
+fn began(store: Arc<PostgresStore>, proxy: FaultProxy, fault: Fault) -> Daemon {
+    let house = House::of(Service::open_early(store.clone()).expect("a service"), store);
+    proxy.set(fault);
+    let recorder = Recorder::start(house.service.clone()).expect("threads");
+    Daemon { house, recorder, proxy }
 }
 
 impl Daemon {

@@ -195,6 +195,16 @@ const SIZE: &str = "SELECT (SELECT coalesce(sum(records), 0) FROM ctx.conversati
                (SELECT sum(pg_total_relation_size(('ctx.' || t)::regclass)) \
                 FROM unnest(ARRAY['conversations', 'records', 'blobs', 'notes']) AS t)::bigint";
 
+/// Notes of one name with their conversations.
+fn by_conversation(rows: &[Row]) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    let notes = rows.iter().filter_map(|row| read::note(row).transpose());
+    let notes = notes.map(|note| note.map(|note| (note.conversation, note.body)));
+    let mut notes = notes.collect::<Result<Vec<_>, StoreError>>()?;
+    // By bytes: the database's order by language takes as long as the rest, for each of many conversations.
+    notes.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    Ok(notes)
+}
+
 fn size(row: &Row) -> Result<Size, StoreError> {
     let number = |column| -> Result<u64, StoreError> { Ok(row.try_get::<_, i64>(column)?.cast_unsigned()) };
     Ok(Size { records: number(0)?, blobs: number(1)?, database_bytes: number(2)?, waiting_bytes: 0 })
@@ -270,13 +280,13 @@ impl Reader for PostgresStore {
 
     fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let sql = format!("{} WHERE c.owner = $1 AND n.name = $2", read::NOTES);
-        let rows = self.rows(sql, vec![Argument::named(name)])?;
-        let notes = rows.iter().filter_map(|row| read::note(row).transpose());
-        let notes = notes.map(|note| note.map(|note| (note.conversation, note.body)));
-        let mut notes = notes.collect::<Result<Vec<_>, StoreError>>()?;
-        // By bytes: the database's order by language takes as long as the rest, for each of many conversations.
-        notes.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        Ok(notes)
+        by_conversation(&self.rows(sql, vec![Argument::named(name)])?)
+    }
+
+    fn notes_among(&self, name: &str, conversations: &[&str]) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let among = Argument::Texts(conversations.iter().map(|id| text::encode(id)).collect());
+        let sql = format!("{} WHERE c.owner = $1 AND n.name = $2 AND c.name = ANY($3)", read::NOTES);
+        by_conversation(&self.rows(sql, vec![Argument::named(name), among])?)
     }
 
     fn note_names(&self) -> Result<Vec<String>, StoreError> {

@@ -262,6 +262,9 @@ fn notes_of_one_name_are_listed_by_conversation(store: &dyn Store) {
     store.append(vec![step]).unwrap();
     let listed = |conversation: &str, body: &str| (conversation.to_owned(), body.into());
     assert_eq!(store.notes("head").unwrap(), [listed("a", "first"), listed("z", "last")]);
+    let among = |ids: &[&str]| store.notes_among("head", ids).unwrap();
+    assert_eq!(among(&["z", "nobody", "m", "a", "z"]), [listed("a", "first"), listed("z", "last")]);
+    assert_eq!((among(&["z"]), among(&[])), (vec![listed("z", "last")], vec![]));
     assert_eq!(store.note_names().unwrap(), ["head", "other"]);
 }
 

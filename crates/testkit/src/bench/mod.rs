@@ -52,7 +52,7 @@ const SERIES: [(&str, Series); 14] = [
     ("growth", series::growth::run),
     ("team", series::team::run),
     ("team-load", series::team_load::run),
-    ("team-start", series::team::start),
+    ("team-start", series::team_start::run),
 ];
 
 /// The possible names in [`Plan::only`].

@@ -136,6 +136,12 @@ impl Script {
         out.extend_from_slice(format!("Host: {host}\r\nContent-Length: {length}\r\n\r\n").as_bytes());
     }
 
+    /// Sends another header with each request.
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.head.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        self
+    }
+
     /// Requests slow streams from the sink.
     pub fn slow(mut self, events: usize, gap_micros: u64) -> Self {
         let slow = format!("events={events}&gap={gap_micros}");
@@ -316,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_head_names_its_host_and_the_length_of_its_body() {
-        let script = Script::turns(3, 2, 100).slow(7, 90);
+        let script = Script::turns(3, 2, 100).slow(7, 90).with_header("X-Key", "k");
         let mut head = Vec::new();
         script.head(1, "127.0.0.1:7", &mut head);
         let head = String::from_utf8(head).unwrap();
@@ -325,7 +331,10 @@ mod tests {
             "{head}"
         );
         assert!(
-            head.ends_with(&format!("Host: 127.0.0.1:7\r\nContent-Length: {}\r\n\r\n", script.length(1))),
+            head.ends_with(&format!(
+                "\r\nX-Key: k\r\nHost: 127.0.0.1:7\r\nContent-Length: {}\r\n\r\n",
+                script.length(1)
+            )),
             "{head}"
         );
         assert_eq!(script.len(), 4);

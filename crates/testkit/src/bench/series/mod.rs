@@ -11,4 +11,5 @@ pub mod scale;
 pub mod streaming;
 pub mod team;
 pub mod team_load;
+pub mod team_start;
 pub mod throughput;

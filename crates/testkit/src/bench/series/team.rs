@@ -1,5 +1,5 @@
 //! Three daemons on one PostgreSQL database behind nginx: the delay of requests without a pause, commits on all daemons,
-//! an outage, the growth of the database, memory, and a start with many conversations.
+//! an outage, the growth of the database, and memory.
 
 use super::editing::finish;
 use crate::bench::load::Connection;
@@ -30,7 +30,6 @@ const RESULT: usize = 5_000;
 const GROWTH: [Goal; 2] = [Goal::AtMost(0.9), Goal::AtMost(1.2)];
 const LIVE: usize = 1000;
 const MEMORY: Goal = Goal::AtMost(1000.0);
-const START: Goal = Goal::AtMost(1000.0);
 
 pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let Some(team) = Team::gather(stage, "team", report)? else { return Ok(()) };
@@ -44,18 +43,11 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     team.memory(report)
 }
 
-pub fn start(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
-    let Some(team) = Team::gather(stage, "team-start", report)? else { return Ok(()) };
-    team.start(stage, if plan.quick { 5_000 } else { 100_000 }, report)
-}
-
 /// The daemons, and what stands before and behind them.
 pub(super) struct Team {
-    series: &'static str,
     server: &'static PostgresServer,
     database: String,
     pub proxy: FaultProxy,
-    url: String,
     daemons: Vec<(PathBuf, Daemon)>,
     /// nginx before the daemons, and nginx before as many nginx.
     balancers: [(Running, SocketAddr); 2],
@@ -87,7 +79,7 @@ impl Team {
             stage.balancer(&format!("{series}-before-ctx"), &before)?,
             stage.balancer(&format!("{series}-before-nginx"), &beside)?,
         ];
-        Ok(Some(Team { series, server, database, proxy, url, daemons, balancers, _plain: plain }))
+        Ok(Some(Team { server, database, proxy, daemons, balancers, _plain: plain }))
     }
 
     /// The address at which a rival is asked.
@@ -234,26 +226,6 @@ impl Team {
         let what = format!("memory with {LIVE} conversations of {}", SIZES[1].name);
         report.add(Row::alone("team", what, "MB", megabytes, MEMORY));
         Ok(())
-    }
-
-    /// Another daemon starts on a database with many conversations; until its first request has been answered.
-    fn start(&self, stage: &Stage, conversations: usize, report: &mut Report) -> io::Result<()> {
-        let base = Script::turns(3600, 1, 40);
-        let mut connection = Connection::open(self.daemons[0].1.address)?;
-        for number in 0..conversations {
-            connection.exchange(&base.variant(number), 0)?;
-            if number % 500 == 0 {
-                self.daemons[0].1.settle()?;
-            }
-        }
-        self.settle()?;
-        let home = stage.home(&format!("{}-new", self.series))?;
-        let began = Instant::now();
-        let daemon = stage.daemon_with(&home, &["--store", &self.url])?;
-        Connection::open(daemon.address)?.exchange(&base.variant(conversations), 0)?;
-        let what = format!("start with {conversations} conversations stored, first request answered");
-        report.add(Row::alone(self.series, what, "ms", stats::millis(began.elapsed()), START));
-        daemon.stop()
     }
 }
 
