@@ -101,6 +101,12 @@ impl How {
     pub fn when(&self) -> When {
         self.when.map_or(When::Now, Moment::when)
     }
+
+    /// Confines the edit to what the editor showed.
+    fn confine(&mut self, base: &Base) {
+        self.conversation.conversation.clone_from(&base.conversation);
+        self.expect.get_or_insert_with(|| base.head.clone());
+    }
 }
 
 /// The condition that a deferred edit waits for.
@@ -130,8 +136,8 @@ pub enum ChangeRequest {
     /// Operations as one commit.
     Operations {
         operations: Vec<Operation>,
-        /// The file that keeps a text from the user's editor until the edit is applied.
-        draft: Option<PathBuf>,
+        /// The file that keeps a text from the user's editor until the edit is applied, and what the editor showed.
+        draft: Option<(PathBuf, Base)>,
     },
     History {
         action: Action,
@@ -153,6 +159,16 @@ pub enum ChangeRequest {
     Conversation(PathBuf),
     /// Branches or tags to list; nothing changes.
     Look(Names),
+}
+
+/// The state of a conversation that the user's editor showed. The active conversation and the head may change while it
+/// is open.
+#[derive(Debug)]
+pub struct Base {
+    /// The full id.
+    pub conversation: String,
+    /// `none` before the first commit.
+    pub head: String,
 }
 
 impl From<Operation> for ChangeRequest {
@@ -235,8 +251,16 @@ impl ChangeRequest {
         matches!(self, Self::Operations { operations, .. } if operations.iter().any(Operation::is_open))
     }
 
-    fn draft(&self) -> Option<&PathBuf> {
+    fn draft(&self) -> Option<&(PathBuf, Base)> {
         if let Self::Operations { draft, .. } = self { draft.as_ref() } else { None }
+    }
+
+    /// Adds where the text from the editor is, so that a failure does not lose it.
+    fn keeping_draft(&self, failure: Failure) -> Failure {
+        let Some((draft, base)) = self.draft() else { return failure };
+        let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
+        let retry = format!("--conv {} --file {}", base.conversation, draft.display());
+        failure.hint(format!("{hint}your text is saved; retry with {retry}"))
     }
 }
 
@@ -250,7 +274,10 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
         super::import::take_in(file, how, context)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let client = context.client()?;
+    if let Some((_, base)) = request.draft() {
+        how.confine(base);
+    }
+    let client = context.client().map_err(|failure| request.keeping_draft(failure))?;
     let author = author(&context.environment);
     let path = of_conversation(&how.conversation.conversation, request.place());
     if let ChangeRequest::Look(names) = request {
@@ -264,14 +291,8 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
         }
         false => client.ask(&path, Some(&request.body(how, author))),
     };
-    let answer = answer.map_err(|failure| match request.draft() {
-        Some(draft) => {
-            let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
-            failure.hint(format!("{hint}your text is saved; retry with --file {}", draft.display()))
-        }
-        None => failure,
-    })?;
-    if let Some(draft) = request.draft() {
+    let answer = answer.map_err(|failure| request.keeping_draft(failure))?;
+    if let Some((draft, _)) = request.draft() {
         let _ = std::fs::remove_file(draft);
     }
     match &request {

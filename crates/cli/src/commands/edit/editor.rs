@@ -4,12 +4,15 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use ctx_api::call::Conversation;
+use ctx_api::frames::AtQuery;
+use ctx_api::history::HistoryQuery;
 use ctx_api::show::{BlockView, ContentView, MessageView};
 use ctx_core::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::client::{encoded, of_conversation, understood};
-use crate::commands::change::{read, without_last_newline};
+use crate::client::Client;
+use crate::commands::change::{Base, read, without_last_newline};
 use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
@@ -23,10 +26,11 @@ pub enum Draft {
     Messages(String),
 }
 
-/// The new content, and the file that keeps it until the edit is applied.
-pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, PathBuf), Failure> {
-    let question = format!("frames/{}", encoded(id, "/"));
-    let mut shown: ContentView = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
+/// The new content, the file that keeps it until the edit is applied, and the state that was shown.
+pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, PathBuf, Base), Failure> {
+    let client = context.client()?;
+    let base = base(&client, conversation)?;
+    let mut shown = client.call(&Conversation(&base.conversation).show(id, &AtQuery::default()))?;
     shown.messages.iter_mut().for_each(|message| message.blocks.retain(|block| block.covered.is_none()));
     shown.messages.retain(|message| !message.blocks.is_empty());
     let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
@@ -47,7 +51,15 @@ pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, Pa
         Draft::Text(_) => Draft::Text(asked?),
         Draft::Messages(_) => Draft::Messages(asked?),
     };
-    Ok((after, draft))
+    Ok((after, draft, base))
+}
+
+/// Read before the content: a commit in between makes the edit stale, and is not lost.
+fn base(client: &Client, conversation: &str) -> Result<Base, Failure> {
+    let query = HistoryQuery { limit: Some(0), ..HistoryQuery::default() };
+    let history = client.call(&Conversation(conversation).history(&query))?;
+    let head = history.head.map_or_else(|| "none".to_owned(), |head| head.to_string());
+    Ok(Base { conversation: history.conversation, head })
 }
 
 /// Opens the editor and returns the edited text.

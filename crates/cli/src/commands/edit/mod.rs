@@ -60,14 +60,14 @@ impl Arguments {
             By { file: Some(file), .. } if is_json(file) => by_raw(read(file)?, &file.display().to_string()),
             By { file: Some(file), .. } => by_text(super::change::without_last_newline(read(file)?)),
             By { .. } => {
-                let (content, draft) = editor::ask(&self.id, &self.how.conversation.conversation, context)?;
+                let (content, draft, base) = editor::ask(&self.id, &self.how.conversation.conversation, context)?;
                 let operation = match content {
                     editor::Draft::Text(text) => self.operation(Some(text), None),
                     editor::Draft::Messages(json) => {
                         self.operation(None, Some(raw(&json, &draft.display().to_string())?))
                     }
                 };
-                Ok(ChangeRequest::Operations { operations: vec![operation], draft: Some(draft) })
+                Ok(ChangeRequest::Operations { operations: vec![operation], draft: Some((draft, base)) })
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::scene::{Scene, word};
-use crate::place::finish;
+use super::scene::{Scene, four_turns, word};
+use crate::place::{finish, until};
 
 #[test]
 fn what_is_deleted_is_not_sent_any_more() {
@@ -92,14 +92,69 @@ fn without_a_text_the_editor_opens_with_what_is_there() {
     let mut command = scene.place.ctx(&["edit", "t3#0", "--expect", "none"]);
     command.env("VISUAL", "sed -i s/fence/gate/").env("EDITOR", "false");
     let ran = finish(command).refused();
-    let (_, draft) = ran.err.split_once("your text is saved; retry with --file ").expect("where the text is kept");
-    let text = fs::read_to_string(draft.trim()).expect("the text");
+    let draft = saved(&ran.err);
+    let text = fs::read_to_string(draft).expect("the text");
     assert_eq!(text, "Paint the gate\n");
-    scene.change(&["edit", "t3#0", "--file", draft.trim()]);
+    scene.change(&["edit", "t3#0", "--file", draft]);
     assert!(scene.dump().contains("Paint the gate"));
-    fs::remove_file(draft.trim()).expect("removed");
+    fs::remove_file(draft).expect("removed");
     let kept = fs::read_dir(scene.place.home()).expect("the home").flatten();
     assert!(!kept.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("edit-")));
+}
+
+/// The file that keeps the text of a failed edit.
+#[cfg(unix)]
+fn saved(told: &str) -> &str {
+    let (_, retry) = told.split_once("your text is saved; retry with --conv ").expect("where the text is kept");
+    retry.split_once(" --file ").expect("a file").1.trim()
+}
+
+/// `ctx edit t3#0` with an editor that changes the text and runs this shell command.
+#[cfg(unix)]
+fn editing_during(scene: &Scene, during: &str) -> std::process::Command {
+    let editor = format!("sed -i s/barn/fence/ \"$1\"; {during}; true");
+    let mut command = scene.place.shell("exec ctx edit 't3#0'");
+    command.env("EDITOR", editor);
+    command
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edit_goes_to_the_conversation_that_the_editor_showed() {
+    let scene = Scene::new();
+    let shown = scene.json(&["history"])["conversation"].clone();
+    let (opened, go_on) = (scene.place.path("opened"), scene.place.path("go-on"));
+    let during = format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done", opened.display(), go_on.display());
+    let command = editing_during(&scene, &during);
+    let edit = std::thread::spawn(move || finish(command));
+    until("the editor is open", || opened.exists().then_some(()));
+    scene.send_other(&four_turns(2));
+    fs::write(go_on, "").expect("written");
+    edit.join().expect("it ran").ok();
+    assert_ne!(scene.json(&["history"])["conversation"], shown, "another one is active now");
+    assert!(scene.dump().contains("Paint the barn"), "the active conversation is unchanged");
+    let sent = scene.place.run(&["compose", "--dump", "--conv", &word(&shown)]).ok().out;
+    assert!(sent.contains("Paint the fence"), "{sent}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_commit_made_while_the_editor_is_open_is_not_overwritten() {
+    let scene = Scene::new();
+    let ran = finish(editing_during(&scene, "ctx edit 't3#0' --text 'Paint the house' >&2"));
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("Another commit was made"), "{ran:?}");
+    assert!(scene.dump().contains("Paint the house"));
+    assert_eq!(fs::read_to_string(saved(&ran.err)).expect("the text"), "Paint the fence\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_text_is_kept_if_the_daemon_ends_while_the_editor_is_open() {
+    let scene = Scene::new();
+    let ran = finish(editing_during(&scene, "ctx stop >&2"));
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(fs::read_to_string(saved(&ran.err)).expect("the text"), "Paint the fence\n");
 }
 
 #[cfg(unix)]
