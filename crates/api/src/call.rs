@@ -203,7 +203,16 @@ pub fn audit(query: &AuditQuery) -> Call<Audit> {
     Call::get("/audit").query(query)
 }
 
-/// The calls about one conversation, named by its id, the start of one, words of its title, or `active`.
+/// Begins the name of the main conversation of a session. No person's name begins like this, so it is no `OWNER:ID`.
+pub const SESSION: &str = "@session:";
+
+/// The name of the main conversation of exactly this session. For sessions that a program tells: an unknown one must not
+/// pass for the beginning of another, or for words of a title.
+pub fn of_session(session: &str) -> String {
+    format!("{SESSION}{session}")
+}
+
+/// The calls about one conversation, named by its id, the start of one, words of its title, `active`, or [`of_session`].
 #[derive(Debug, Clone, Copy)]
 pub struct Conversation<'a>(pub &'a str);
 

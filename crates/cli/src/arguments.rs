@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use ctx_api::call::of_session;
 use ctx_clients::ClientId;
 use ctx_core::ErrorCode;
 use ctx_server::UpstreamUrl;
@@ -149,7 +150,7 @@ pub fn conversation_meant(environment: &Environment) -> String {
         return named;
     }
     let sessions = own_sessions(environment);
-    if sessions.is_empty() { "active".to_owned() } else { joined(&sessions) }
+    if sessions.is_empty() { "active".to_owned() } else { own_conversation(&sessions) }
 }
 
 /// The sessions that the environment names, with their agents. There are several if one agent runs another.
@@ -161,8 +162,9 @@ pub fn own_sessions(environment: &Environment) -> Vec<(ClientId, String)> {
     sessions
 }
 
-fn joined(sessions: &[(ClientId, String)]) -> String {
-    sessions.iter().map(|(_, session)| session.as_str()).collect::<Vec<_>>().join(" or ")
+/// Only the exact session is an agent's own: the beginning of another one would be another agent's.
+fn own_conversation(sessions: &[(ClientId, String)]) -> String {
+    of_session(&sessions.iter().map(|(_, session)| session.as_str()).collect::<Vec<_>>().join(" or "))
 }
 
 /// The author of edits made here: an agent that runs `ctx`, or a person.
@@ -175,7 +177,7 @@ pub fn author(environment: &Environment) -> &'static str {
 /// conversation may be another agent's, so it is no substitute.
 pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
     let sessions = own_sessions(environment);
-    let is_own = failure.code == ErrorCode::UnknownConversation && failure.about.as_ref() == Some(&joined(&sessions));
+    let is_own = failure.code == ErrorCode::UnknownConversation && failure.about == Some(own_conversation(&sessions));
     match &sessions[..] {
         [(id, session)] if is_own => {
             let client = ctx_clients::client(*id);
@@ -320,10 +322,10 @@ mod tests {
         let meant = |values: &[(&str, &str)]| conversation_meant(&Environment::of(values));
         let session = ("CLAUDE_CODE_SESSION_ID", "0a1b");
         assert_eq!(meant(&[session, ("CTX_CONV", "c3f9")]), "c3f9");
-        assert_eq!(meant(&[session, ("CTX_CONV", "")]), "0a1b");
-        assert_eq!(meant(&[("CODEX_THREAD_ID", "thread")]), "thread");
-        assert_eq!(meant(&[("AGENT_SESSION_ID", "20261115_1")]), "20261115_1", "goose");
-        assert_eq!(meant(&[session, ("CODEX_THREAD_ID", "0a1b")]), "0a1b", "the same twice");
+        assert_eq!(meant(&[session, ("CTX_CONV", "")]), "@session:0a1b");
+        assert_eq!(meant(&[("CODEX_THREAD_ID", "thread")]), "@session:thread");
+        assert_eq!(meant(&[("AGENT_SESSION_ID", "20261115_1")]), "@session:20261115_1", "goose");
+        assert_eq!(meant(&[session, ("CODEX_THREAD_ID", "0a1b")]), "@session:0a1b", "the same twice");
         assert_eq!(meant(&[]), "active");
     }
 
@@ -341,9 +343,9 @@ mod tests {
             let refusal = Refusal::new(code, format!("No `{name}` in 0a1b."), "").about(name);
             of_own_session(refusal.into(), &environment).message
         };
-        assert_eq!(told(ErrorCode::UnknownConversation, "0a1b"), "This session (0a1b) does not use ctx.");
+        assert_eq!(told(ErrorCode::UnknownConversation, "@session:0a1b"), "This session (0a1b) does not use ctx.");
         assert_eq!(told(ErrorCode::UnknownConversation, "c3"), "No `c3` in 0a1b.");
-        assert_eq!(told(ErrorCode::Stale, "0a1b"), "No `0a1b` in 0a1b.");
+        assert_eq!(told(ErrorCode::Stale, "@session:0a1b"), "No `@session:0a1b` in 0a1b.");
     }
 
     #[test]

@@ -256,7 +256,7 @@ impl Service {
 
     /// Resolves `name` to an id: an id, a session, a prefix of either, or `active`. A whole session means its main
     /// conversation, the newest one if it moved to another format: an agent that names its own session means itself,
-    /// not its subagents.
+    /// not its subagents. After `@session:`, no prefix counts.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
         self.known().resolve(name)
     }

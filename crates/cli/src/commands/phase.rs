@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use ctx_api::call::of_session;
 use ctx_api::phases::{PhaseAction, PhaseRequest, PhaseView, PhasesView};
 use ctx_clients::session_of_hook;
 use ctx_core::ErrorCode;
@@ -52,7 +53,7 @@ enum What {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.client()?;
     let conversation = match arguments.hook {
-        true => told_by_hook(std::io::stdin())?,
+        true => of_session(&told_by_hook(std::io::stdin())?),
         false => arguments.conversation.conversation.clone(),
     };
     let path = of_conversation(&conversation, "phases");

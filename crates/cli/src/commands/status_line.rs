@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
+use ctx_api::call::of_session;
 use ctx_api::context::ContextView;
 use ctx_clients::StatusLineInput;
 
@@ -46,7 +47,7 @@ pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
 /// The daemon's data about a session, if they arrive in time.
 fn view(session: &str, context: &Context) -> Option<ContextView> {
     let whereabouts = context.whereabouts().ok()?;
-    let question = of_conversation(session, "context");
+    let question = of_conversation(&of_session(session), "context");
     let (answer, answered) = mpsc::channel();
     std::thread::Builder::new()
         .spawn(move || {

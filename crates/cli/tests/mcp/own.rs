@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{FakeProvider, Options, Session};
 
-use crate::place::{Place, Up};
+use crate::place::{Place, Up, finish, until};
 use crate::speaker::Speaker;
 
 struct Hall {
@@ -123,6 +123,41 @@ fn a_session_that_is_not_known_is_not_taken_for_another_one() {
         json!({"operations": [{"op": "pin", "ids": ["t1"]}], "expect": "none"}),
         "not-through-ctx",
     );
+}
+
+#[test]
+fn a_session_whose_name_begins_another_one_is_not_taken_for_it() {
+    let hall = Hall::new();
+    let mut session = Session::new(1).hints(true);
+    hall.calling(&mut session, "echo one");
+    let beginning = &session.session_id()[..8];
+    for mut agent in [hall.speaker(Some(beginning), &[]), hall.speaker(None, &["--session", "echo one"])] {
+        agent.refuses("ctx_list", json!({}), "not-through-ctx");
+        let apply = json!({"operations": [{"op": "pin", "ids": ["t1"]}], "expect": "none"});
+        agent.refuses("ctx_apply", apply, "not-through-ctx");
+    }
+    let mut goose = hall.client("goose", &[]);
+    goose.meta = json!({"agent-session-id": beginning});
+    goose.refuses("ctx_list", json!({}), "not-through-ctx");
+    let mut command = hall.place.ctx(&["pin", "t1"]);
+    command.env("AGENT_SESSION_ID", beginning);
+    let ran = finish(command).refused();
+    assert!(ran.err.contains(&format!("This session ({beginning}) does not use ctx.")), "{ran:?}");
+    let told = |session: &str, arguments: &[&str]| {
+        let input = hall.place.write("input", &json!({"session_id": session}).to_string());
+        let mut command = hall.place.ctx(arguments);
+        command.stdin(std::fs::File::open(input).expect("a file"));
+        finish(command)
+    };
+    let ran = told(beginning, &["phase", "begin", "testing", "--hook"]).refused();
+    assert!(ran.err.contains(&format!("No conversation belongs to the session `{beginning}`.")), "{ran:?}");
+    told(session.session_id(), &["phase", "begin", "testing", "--hook"]).ok();
+    assert_eq!(told(beginning, &["status-line"]).ok().out, "");
+    until("it answers in time", || {
+        told(session.session_id(), &["status-line"]).ok().out.starts_with("ctx ").then_some(())
+    });
+    let ran = hall.place.run(&["pin", "t1", "--conv", beginning]);
+    assert_eq!(ran.code, Some(0), "a person may shorten it: {ran:?}");
 }
 
 #[test]

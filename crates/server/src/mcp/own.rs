@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ctx_api::call::Conversation;
+use ctx_api::call::{Conversation, of_session};
 use ctx_api::conversations::ConversationView;
 use ctx_api::frames::{AtQuery, FramesQuery};
 use ctx_api::history::HistoryQuery;
@@ -129,7 +129,7 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
         return at(ask, &id, FoundBy::Call).await;
     }
     if let Some(session) = session {
-        return at(ask, session, FoundBy::Session).await.map_err(|refusal| match refusal.code {
+        return at(ask, &of_session(session), FoundBy::Session).await.map_err(|refusal| match refusal.code {
             ReceivedCode::Known(ErrorCode::UnknownConversation) => Refusal::new(
                 ErrorCode::NotThroughCtx,
                 format!("This session ({session}) does not use ctx."),

@@ -16,13 +16,15 @@ mod timeline;
 mod weighed;
 mod worth;
 
-use crate::directory::SharedConversation;
+use crate::directory::{Directory, SharedConversation};
 use crate::parts::Parts;
 use crate::threads::lock;
+use ctx_api::call::SESSION;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::hint::Command;
 use ctx_core::{ErrorCode, hint};
 use ctx_engine::Refusal;
+use ctx_engine::card::Card;
 pub(crate) use ledger::Ledger;
 pub(crate) use ledger::{FIGURES, figures_id, is_figures};
 pub use stats::{Figures, StatsScope};
@@ -41,14 +43,14 @@ impl Parts {
                 )
             });
         }
-        if directory.card(name).is_some() {
-            return Ok(name.to_owned());
+        let session = name.strip_prefix(SESSION);
+        if let Some(id) = exact(&directory, session.unwrap_or(name)) {
+            return Ok(id);
         }
-        let is_main = |card: &&ctx_engine::card::Card| card.session.as_deref() == Some(name) && card.agent.is_none();
-        if let Some(main) = directory.cards().filter(is_main).max_by_key(|card| card.last_activity) {
-            return Ok(main.id.clone());
+        if let Some(session) = session {
+            return Err(no_session(session).about(name));
         }
-        let matches = |card: &&ctx_engine::card::Card| {
+        let matches = |card: &&Card| {
             card.id.starts_with(name) || card.session.as_deref().is_some_and(|session| session.starts_with(name))
         };
         let found: Vec<&str> = directory.cards().filter(matches).map(|card| card.id.as_str()).collect();
@@ -75,7 +77,10 @@ impl Parts {
     /// a conversation from the store that another daemon has just begun.
     pub(crate) fn meant(&self, name: &str) -> Result<String, Refusal> {
         match self.meant_here(name) {
-            Err(refusal) if refusal.code == ErrorCode::UnknownConversation && self.read_new(name)? => {
+            Err(refusal)
+                if refusal.code == ErrorCode::UnknownConversation
+                    && self.read_new(name.strip_prefix(SESSION).unwrap_or(name))? =>
+            {
                 self.meant_here(name)
             }
             outcome => outcome,
@@ -85,13 +90,13 @@ impl Parts {
     /// The same among the conversations that this daemon knows.
     pub(crate) fn meant_here(&self, name: &str) -> Result<String, Refusal> {
         let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
-            Err(refusal) if refusal.code == ErrorCode::UnknownConversation => refusal,
+            Err(refusal) if refusal.code == ErrorCode::UnknownConversation && !name.starts_with(SESSION) => refusal,
             outcome => return outcome,
         };
         let words = name.trim().to_lowercase();
         let directory = lock(&self.directory);
-        let has_words = |card: &&ctx_engine::card::Card| card.title.to_lowercase().contains(&words);
-        let found: Vec<&ctx_engine::card::Card> = directory.cards().filter(has_words).collect();
+        let has_words = |card: &&Card| card.title.to_lowercase().contains(&words);
+        let found: Vec<&Card> = directory.cards().filter(has_words).collect();
         match found.as_slice() {
             [one] => Ok(one.id.clone()),
             many if many.len() > 1 && !words.is_empty() => {
@@ -142,4 +147,22 @@ impl Parts {
         self.writer.settle_conversation(&id, self.patience());
         Ok(shared)
     }
+}
+
+/// The conversation with this id, or the main one of this session: the newest if it moved to another format.
+fn exact(directory: &Directory, name: &str) -> Option<String> {
+    if directory.card(name).is_some() {
+        return Some(name.to_owned());
+    }
+    let is_main = |card: &&Card| card.session.as_deref() == Some(name) && card.agent.is_none();
+    let newest = directory.cards().filter(is_main).max_by_key(|card| card.last_activity);
+    newest.map(|card| card.id.clone())
+}
+
+fn no_session(session: &str) -> Refusal {
+    Refusal::new(
+        ErrorCode::UnknownConversation,
+        format!("No conversation belongs to the session `{session}`."),
+        hint![Command::Conversations, " lists them."],
+    )
 }

@@ -1,6 +1,7 @@
 //! Frames and their steps, the pending reply, and ids of parts.
 
 use crate::support::{House, answers};
+use ctx_api::call::of_session;
 use ctx_api::edit::EditRequest;
 use ctx_api::frames::FrameView;
 use ctx_api::show::ContentView;
@@ -286,6 +287,22 @@ fn a_session_is_its_main_conversation_and_not_those_of_its_agents() {
     assert_eq!(house.service.resolve(session.session_id()).expect("one"), main);
     let part = &session.session_id()[..8];
     assert_eq!(house.service.resolve(part).expect_err("both").code, ErrorCode::AmbiguousConversation);
+}
+
+#[test]
+fn an_agents_own_session_is_neither_the_beginning_of_another_nor_words_of_a_title() {
+    let house = House::new();
+    let session = eventful(12);
+    let id = house.send(&session).conversation;
+    let own = of_session;
+    assert_eq!(house.service.resolve(&own(session.session_id())).expect("its own"), id);
+    let title = house.service.conversations().conversations[0].title.clone();
+    assert_eq!(house.service.frames(&title, false, None).expect("by its title").conversation, id);
+    for other in [&session.session_id()[..8], title.as_str(), "", "active"] {
+        let refusal = house.service.frames(&own(other), false, None).expect_err(other);
+        assert_eq!((refusal.code, refusal.about), (ErrorCode::UnknownConversation, Some(own(other))));
+        assert_eq!(house.service.resolve(&own(other)).expect_err(other).code, ErrorCode::UnknownConversation);
+    }
 }
 
 #[test]

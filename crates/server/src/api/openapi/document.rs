@@ -10,8 +10,8 @@ use super::{AnswerKind, Routes, TypeDescription};
 use ctx_api::codes;
 
 const ABOUT: &str = "The command line, the page and the MCP server use only this API. Name a conversation by its id \
-    or session, the start of one, words of its title, or `active`. Every error has a stable code, a message and a \
-    hint. Times are milliseconds since 1970. `/mcp` serves the Model Context Protocol.";
+    or session, the start of one, words of its title, or `active`; `@session:ID` is the main conversation of exactly \
+    this session. Every error has a stable code, a message and a hint. Times are milliseconds since 1970. `/mcp` serves the Model Context Protocol.";
 
 pub fn of(routes: &Routes) -> Value {
     let mut schemas = Schemas::default();
