@@ -23,6 +23,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::call::Call;
+use crate::conversations::EXPORT_MEDIA;
 use crate::error::{ApiError, ErrorBody};
 use crate::face::{self, Face};
 
@@ -129,6 +130,12 @@ impl Client {
         serde_json::from_slice(&answer).map_err(ClientError::NotUnderstood)
     }
 
+    /// Sends an exported conversation.
+    pub async fn upload(&self, path: &str, file: Bytes) -> Result<Bytes, ClientError> {
+        let sent = async { json(self.exchange_as(EXPORT_MEDIA, Method::POST, path, file).await?).await };
+        within(LONG_PATIENCE, sent).await
+    }
+
     /// An answer that is a file. `progress` is told how many bytes have come.
     pub async fn download(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<Vec<u8>, ClientError> {
         within(LONG_PATIENCE, async {
@@ -170,13 +177,23 @@ impl Client {
     }
 
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Response<Incoming>, ClientError> {
+        self.exchange_as("application/json", method, path, body).await
+    }
+
+    async fn exchange_as(
+        &self,
+        media: &'static str,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, ClientError> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/control/v1{path}"))
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(face::HEADER, self.face.name());
         if !body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+            request = request.header(header::CONTENT_TYPE, media);
         }
         send(&self.place, request, body).await
     }

@@ -93,6 +93,9 @@ pub struct ImportResult {
     pub dry_run: bool,
 }
 
+/// The media type of an exported conversation: JSON lines.
+pub const EXPORT_MEDIA: &str = "application/x-ndjson";
+
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ImportQuery {
     /// Only check the file.

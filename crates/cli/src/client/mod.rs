@@ -159,10 +159,11 @@ impl Client {
         self.ask(path, Some(&serde_json::to_string(body).unwrap_or_default()))
     }
 
-    /// Sends a file.
+    /// Sends an exported conversation.
     pub fn upload(&self, path: &str, file: Vec<u8>) -> Result<Bytes, Failure> {
-        let doing = format!("importing {}", words::bytes(file.len() as u64));
-        self.send(Method::POST, path, Bytes::from(file), doing)
+        let _busy = Busy::start(format!("importing {}", words::bytes(file.len() as u64)));
+        let sent = self.api.upload(path, Bytes::from(file));
+        self.runtime.block_on(sent).map_err(|error| self.found.explain(error))
     }
 
     /// Downloads a file and reports its progress.
@@ -173,13 +174,13 @@ impl Client {
     /// Sends a GET, or a POST with this body.
     pub fn ask(&self, path: &str, body: Option<&str>) -> Result<Bytes, Failure> {
         match body {
-            Some(body) => self.send(Method::POST, path, Bytes::from(body.to_owned()), WAITING),
-            None => self.send(Method::GET, path, Bytes::new(), WAITING),
+            Some(body) => self.send(Method::POST, path, Bytes::from(body.to_owned())),
+            None => self.send(Method::GET, path, Bytes::new()),
         }
     }
 
-    fn send(&self, method: Method, path: &str, body: Bytes, doing: impl Into<String>) -> Result<Bytes, Failure> {
-        let _busy = Busy::start(doing);
+    fn send(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
+        let _busy = Busy::start(WAITING);
         self.runtime.block_on(self.api.ask(method, path, body)).map_err(|error| self.found.explain(error))
     }
 

@@ -57,6 +57,33 @@ fn json_of(place: &Place, arguments: &[&str]) -> Value {
 }
 
 #[test]
+fn a_file_larger_than_any_request_comes_in() {
+    const LARGEST_REQUEST: u64 = 32 * 1024 * 1024;
+    let scene = Scene::new();
+    for letter in ["a", "b"] {
+        let text = format!("{}\n", letter.repeat(99)).repeat(180_000);
+        scene.run_with(&["add", "--text", "-", "--after", "t1", "--json"], &text).ok();
+        scene.json(&["undo"]);
+    }
+    let file = export(&scene);
+    assert!(fs::metadata(&file).expect("a file").len() > LARGEST_REQUEST);
+    let (there, up) = elsewhere(&scene);
+    json_of(&there, &["import", "--file", &file]);
+    assert_eq!(dump(&there, &[]), scene.dump(), "to the byte");
+    assert_eq!(json_of(&there, &["history"])["commits"], scene.json(&["history"])["commits"]);
+
+    // Other programs may call it JSON.
+    let headers = [("authorization", format!("Bearer {}", up.token())), ("content-type", "application/json".into())];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let came = runtime.block_on(async {
+        let mut client = testkit::Client::connect(&up.url()).await.expect("connected");
+        client.send("POST", "/control/v1/import?dry_run=true", &headers, &fs::read(&file).expect("a file")).await
+    });
+    assert_eq!(came.expect("an answer").status, 200);
+}
+
+#[test]
 fn a_conversation_comes_out_elsewhere_as_it_went_in() {
     let scene = edited();
     let file = export(&scene);

@@ -10,16 +10,19 @@ use http::{StatusCode, header};
 
 use super::LARGEST_BODY;
 use super::read::too_large;
+use super::transfer::IMPORT;
 use crate::local::ControlError;
 use crate::proxy::EarlyEnd;
 
 /// The most values in a body. Edits of whole conversations have a tenth of it.
 const MOST_VALUES: usize = 500_000;
 
-/// Refuses bodies with too many values before they are parsed.
+/// Refuses bodies with too many values before they are parsed. An imported file has its own limit and is read line by
+/// line, whatever its type is called.
 pub async fn bounded(request: Request, next: Next) -> Response {
     let media = request.headers().get(header::CONTENT_TYPE).map(|media| media.as_bytes());
-    if !media.is_some_and(|media| media.starts_with(b"application/json")) {
+    let is_json = media.is_some_and(|media| media.starts_with(b"application/json"));
+    if !is_json || request.uri().path() == IMPORT {
         return next.run(request).await;
     }
     let (head, body) = request.into_parts();

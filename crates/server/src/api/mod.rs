@@ -421,7 +421,7 @@ fn routes() -> Routes {
                 .tells::<LiveEvent>(),
         )
         .post(
-            "/import",
+            transfer::IMPORT,
             transfer::import,
             told("import", "Imports an exported conversation as a new one")
                 .query::<ImportQuery>()

@@ -5,8 +5,8 @@ use axum::body::{Body, to_bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query};
 use axum::response::IntoResponse;
-use ctx_api::conversations::ImportQuery;
-use ctx_api::conversations::ImportResult;
+pub use ctx_api::conversations::EXPORT_MEDIA as MEDIA;
+use ctx_api::conversations::{ImportQuery, ImportResult};
 use ctx_core::ErrorCode;
 use http::header;
 
@@ -14,8 +14,8 @@ use super::Api;
 use super::read::{Answer, asked};
 use crate::local::ControlError;
 
-/// JSON lines.
-pub const MEDIA: &str = "application/x-ndjson";
+/// The path of imports.
+pub const IMPORT: &str = "/import";
 /// Larger than a conversation that fills the largest window many times.
 const LARGEST_FILE: usize = 1024 * 1024 * 1024;
 
