@@ -42,7 +42,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     check_machine(&how, context)?;
     let host = ThisHost::new(context)?.starting_daemon();
     let agents = found(&host);
-    context.output.print(&format!("{}\n\n", findings(&agents)))?;
+    // A reader that has gone does not keep --yes from its work; without it, the question needs one.
+    let _ = context.output.print(&format!("{}\n\n", findings(&agents)));
     let options = InstallOptions { scope: Scope::User, mcp, status_line: false, force: false };
     let plans = plan_all(&agents, |agent| agent.installer.install(&options, &host), context);
     apply_all(&plans, &how, &host, context)?;

@@ -79,14 +79,17 @@ pub fn plan_all(agents: &[Agent], plan: impl Fn(&Agent) -> Result<Plan, SetupErr
     for agent in agents {
         match plan(agent) {
             Ok(plan) => plans.push(plan),
-            Err(error) => {
-                let failure = Failure::from(error);
-                let hint = failure.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-                context.note(&format!("skipped {}: {}{hint}", agent.client.title, failure.message));
-            }
+            Err(error) => note_skipped(agent.client.title, &error.into(), context),
         }
     }
     plans
+}
+
+/// Says why an agent keeps its settings. Those of others may change.
+fn note_skipped(agent: &str, failure: &Failure, context: &Context) {
+    let why = failure.message.strip_suffix("; nothing was changed").unwrap_or(&failure.message);
+    let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    context.note(&format!("skipped {agent}: {why}{hint}"));
 }
 
 #[cfg(test)]

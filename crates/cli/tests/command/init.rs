@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::place::{Place, Ran, closed_port, finish};
+use crate::place::{Place, Ran, closed_port, finish, finish_unread};
 
 /// A machine with settings of Claude Code and nothing else of interest.
 struct Machine {
@@ -91,6 +91,30 @@ fn settings_with_a_syntax_error_are_left_alone_and_the_place_is_named() {
     assert!(ran.err.contains("line 2"), "{ran:?}");
     assert_eq!(machine.text(), "{\"model\": \n}");
     assert!(machine.place.notice().is_none(), "no agent uses a daemon");
+}
+
+#[cfg(unix)]
+#[test]
+fn read_only_settings_of_one_agent_keep_no_other_from_a_daemon() {
+    use std::os::unix::fs::PermissionsExt;
+    let machine = Machine::with_settings("{}");
+    fs::create_dir_all(machine.place.path(".codex")).expect("a folder");
+    let codex = machine.place.write(".codex/config.toml", "a = 1\n");
+    fs::set_permissions(&codex, fs::Permissions::from_mode(0o444)).expect("a mode");
+    let ran = machine.init(&["--yes"]).ok();
+    assert!(ran.err.contains("skipped Codex") && ran.err.contains("is read-only"), "{ran:?}");
+    assert!(!format!("{}{}", ran.out, ran.err).contains("othing was changed"), "{ran:?}");
+    assert!(machine.text().contains(&format!("http://{}", machine.listen)), "{}", machine.text());
+    assert_eq!(fs::read_to_string(codex).expect("settings"), "a = 1\n");
+    assert!(machine.place.notice().is_some(), "Claude Code needs the daemon");
+}
+
+#[test]
+fn output_without_a_reader_does_not_stop_it_halfway() {
+    let machine = Machine::with_settings("{}");
+    assert_eq!(finish_unread(machine.command(&["--yes"])), Some(0));
+    assert!(machine.text().contains(&format!("http://{}", machine.listen)), "{}", machine.text());
+    assert!(machine.place.notice().is_some(), "the daemon runs");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, Ran, finish};
+use crate::place::{Place, Ran, finish, finish_unread};
 
 /// An agent, its settings file, a user's settings, and the settings after the installation.
 struct Case {
@@ -402,6 +402,50 @@ fn without_a_name_every_agent_on_the_machine_is_set_up_and_taken_back() {
     assert_eq!(machine.text(), "a = 1\n");
     assert!(!goose.exists());
     assert!(machine.run(&["uninstall", "--yes"]).ok().err.contains("ctx is not installed for any agent"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_agent_with_read_only_settings_is_skipped_and_the_others_are_set_up() {
+    use std::os::unix::fs::PermissionsExt;
+    let machine = Machine::new(".codex/config.toml", Some("a = 1\n"));
+    let set_mode = |mode| fs::set_permissions(&machine.file, fs::Permissions::from_mode(mode)).expect("a mode");
+    set_mode(0o444);
+    let alone = machine.run(&["install", "--yes"]).refused();
+    assert!(alone.err.contains("config.toml is read-only; nothing was changed"), "{alone:?}");
+    fs::create_dir_all(machine.place.path("bin")).expect("a folder");
+    fs::write(machine.place.path("bin/goose"), "").expect("a program");
+    fs::create_dir_all(machine.place.path(".gemini")).expect("a folder");
+    fs::write(machine.place.path(".gemini/.env"), "A=1\n").expect("settings");
+    let told = machine.run(&["install", "--yes", "--json"]).ok();
+    let written = |told: &Value| -> Vec<(String, bool)> {
+        let agents = told["agents"].as_array().expect("agents").iter();
+        agents.map(|one| (one["agent"].as_str().unwrap_or_default().into(), one["written"] == true)).collect()
+    };
+    assert!(told.err.contains("skipped Codex") && !told.err.contains("nothing was changed"), "{told:?}");
+    assert!(written(&told.json()).contains(&("Codex".into(), false)), "{told:?}");
+    assert_eq!(written(&told.json()).iter().filter(|(_, written)| *written).count(), 2, "{told:?}");
+    assert_eq!(machine.text(), "a = 1\n");
+    assert!(fs::read_to_string(machine.place.path(".gemini/.env")).expect("settings").contains("127.0.0.1:8788"));
+
+    set_mode(0o644);
+    machine.run(&["install", "--yes"]).ok();
+    set_mode(0o444);
+    let ran = machine.run(&["uninstall", "--yes"]).ok();
+    assert!(ran.err.contains("skipped Codex") && ran.out.contains("goose no longer uses ctx"), "{ran:?}");
+    assert_eq!(fs::read_to_string(machine.place.path(".gemini/.env")).expect("settings"), "A=1\n");
+    assert!(machine.run(&["uninstall", "--yes"]).refused().err.contains("is read-only"), "it is still installed there");
+}
+
+#[test]
+fn output_without_a_reader_keeps_nobody_from_the_changes() {
+    let machine = Machine::new(".codex/config.toml", Some("a = 1\n"));
+    let run = |arguments: &[&str]| finish_unread(machine.command(arguments));
+    assert_eq!((run(&["install"]), machine.text()), (Some(1), "a = 1\n".to_owned()), "nobody could see it");
+    assert_eq!((run(&["install", "--dry-run"]), machine.text()), (Some(0), "a = 1\n".to_owned()));
+    assert_eq!(run(&["install", "--yes"]), Some(0));
+    assert!(machine.text().contains("model_provider"));
+    assert_eq!((run(&["uninstall", "codex", "--yes"]), machine.text()), (Some(0), "a = 1\n".to_owned()));
 }
 
 #[test]

@@ -138,10 +138,9 @@ fn set(syntax: Syntax, draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Re
     Ok(entries)
 }
 
-/// Applies all changes of a plan, or none.
-pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
-    let needed: Vec<&Change> = plan.changes.iter().filter(|change| change.is_needed()).collect();
-    for change in &needed {
+/// Reports beforehand why a plan cannot be made: a file is read-only, or has changed since.
+pub fn check(plan: &Plan) -> Result<(), SetupError> {
+    for change in plan.changes.iter().filter(|change| change.is_needed()) {
         file::check_writable(&change.path)?;
         if file::read(&change.path)? != change.before {
             let message = format!("{} has changed in the meantime", change.path.display());
@@ -149,6 +148,13 @@ pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
             return Err(SetupError::new(ErrorCode::ChangedMeanwhile, message, hint));
         }
     }
+    Ok(())
+}
+
+/// Applies all changes of a plan, or none.
+pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
+    check(plan)?;
+    let needed: Vec<&Change> = plan.changes.iter().filter(|change| change.is_needed()).collect();
     let journal = &plan.journal;
     let mut after = journal.clone();
     for change in &plan.changes {

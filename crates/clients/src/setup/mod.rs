@@ -18,7 +18,7 @@ mod syntax;
 mod toml;
 mod yaml;
 
-pub use change::{Change, WantedContent, make};
+pub use change::{Change, WantedContent, check, make};
 pub use error::SetupError;
 pub use journal::Journal;
 pub use syntax::Syntax;
