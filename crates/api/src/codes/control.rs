@@ -8,7 +8,7 @@ pub(super) const CODES: &[Explanation] = &[
     control(
         400,
         AmbiguousConversation,
-        "a name matches several conversations",
+        "a name matches several conversations, or an agent's own is only guessed",
         "Use the id, or more words of the title.",
     ),
     control(400, AmbiguousId, "several frames are named where one is needed", "Name exactly one frame."),

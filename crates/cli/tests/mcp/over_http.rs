@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::Client;
 
 use crate::place::Place;
-use crate::scene::Scene;
+use crate::scene::{Scene, four_turns};
 
 /// One exchange with the daemon, with the token and its own host name unless other headers are given.
 pub fn ask(place: &Place, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> (u16, Value) {
@@ -82,6 +82,12 @@ fn an_agent_works_over_http_and_its_session_is_in_a_header() {
     let applied = call(&session, "ctx_apply", json!({"operations": operations, "expect": "none"}));
     assert!(applied["commit"].is_string(), "{applied}");
     assert!(!String::from_utf8_lossy(&scene.send()).contains("straw and straw"));
+    let pin = json!({"operations": [{"op": "pin", "ids": ["t1"]}], "expect": applied["head"]});
+    assert_eq!(call(&[], "ctx_apply", pin)["conversation"], list["conversation"], "there is no other");
+    scene.send_other(&four_turns(2));
+    let pin = json!({"operations": [{"op": "pin", "ids": ["t2"]}], "expect": "none"});
+    assert_eq!(call(&[], "ctx_list", json!({}))["found_by"], "newest");
+    assert_eq!(call(&[], "ctx_apply", pin)["error"]["code"], "ambiguous-conversation");
     let unknown = [("X-Claude-Code-Session-Id", "somebody-else")];
     assert_eq!(call(&unknown, "ctx_list", json!({}))["error"]["code"], "not-through-ctx");
     let found = rpc(place, &session, "resources/list", json!({}))["result"]["resources"].clone();

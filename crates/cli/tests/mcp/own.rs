@@ -179,6 +179,39 @@ fn without_a_session_it_is_the_newest_of_the_folder_or_the_newest_and_the_answer
 }
 
 #[test]
+fn a_guessed_conversation_is_changed_only_if_it_is_the_one_that_was_shown() {
+    let hall = Hall::new();
+    let (mut one, mut two) = (Session::new(1).hints(true), Session::new(2).hints(true));
+    hall.calling(&mut one, "echo one");
+    hall.client("a-test", &[]).call("ctx_phase", json!({"action": "begin", "name": "alone"}));
+    hall.calling(&mut two, "echo two");
+    let (first, second) = (hall.conversation(&one), hall.conversation(&two));
+    let pin = |frame: &str| json!({"operations": [{"op": "pin", "ids": [frame]}], "expect": "none"});
+
+    let mut agent = hall.client("a-test", &[]);
+    agent.ask("resources/list", json!({}));
+    let phase = json!({"action": "begin", "name": "testing"});
+    for (tool, arguments) in
+        [("ctx_apply", pin("t1")), ("ctx_undo", json!({"expect": "none"})), ("ctx_phase", phase.clone())]
+    {
+        let refusal = agent.refuses(tool, arguments, "ambiguous-conversation");
+        assert!(refusal["message"].as_str().is_some_and(|words| words.contains(&second)), "{refusal}");
+        assert!(refusal["hint"].as_str().is_some_and(|hint| hint.contains("`conv`")), "{refusal}");
+    }
+    assert_eq!(agent.call("ctx_list", json!({}))["conversation"], second);
+    one.assistant("Done.");
+    hall.calling(&mut one, "echo three");
+    let applied = agent.call("ctx_apply", pin("t1"));
+    assert_eq!((&applied["conversation"], &applied["found_by"]), (&json!(second), &json!("newest")), "{applied}");
+    assert_eq!(agent.call("ctx_phase", phase)["conversation"], second);
+
+    assert_eq!(agent.call("ctx_list", json!({}))["conversation"], first, "the newest by now");
+    agent.refuses("ctx_apply", pin("t1"), "ambiguous-conversation");
+    let named = json!({"operations": [{"op": "pin", "ids": ["t1"]}], "expect": "none", "conv": first});
+    assert_eq!(agent.call("ctx_apply", named)["conversation"], first);
+}
+
+#[test]
 fn a_client_names_its_session_in_the_metadata_of_each_call_or_in_the_environment() {
     let hall = Hall::new();
     let (mut one, mut two) = (Session::new(1).hints(true), Session::new(2).hints(true));

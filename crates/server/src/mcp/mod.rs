@@ -44,7 +44,7 @@ use self::ask::ScopedAsk;
 pub use self::ask::{Ask, Refusal};
 pub(crate) use self::http::beside;
 pub use self::own::Origin;
-use self::own::{Caller, Own, find};
+use self::own::{Caller, Own, Shown, find};
 use self::pending::ToolCall;
 pub use self::settings::{OPERATIONS, Settings, WAYS};
 
@@ -52,11 +52,13 @@ pub struct Server<A> {
     ask: Arc<A>,
     settings: Settings,
     origin: Origin,
+    /// Over HTTP, every call is a connection of its own.
+    shown: Shown,
 }
 
 impl<A: Ask> Server<A> {
     pub fn new(ask: Arc<A>, settings: Settings, origin: Origin) -> Self {
-        Self { ask, settings, origin }
+        Self { ask, settings, origin, shown: Shown::default() }
     }
 
     /// Serves one client on stdin and stdout until it disconnects.
@@ -76,6 +78,12 @@ impl<A: Ask> Server<A> {
 
     async fn own(&self, caller: &Caller, named: &Option<String>) -> Result<Own, Refusal> {
         find(&self.limited(caller), &self.origin, caller, named.as_deref()).await
+    }
+
+    /// The conversation that a tool changes.
+    async fn changed(&self, caller: &Caller, named: &Option<String>) -> Result<Own, Refusal> {
+        let own = self.own(caller, named).await?;
+        own::to_change(&self.limited(caller), own, &self.shown).await
     }
 
     async fn answer(&self, name: &str, given: Value, caller: &Caller) -> Result<Answer, Refusal> {
@@ -107,16 +115,16 @@ impl<A: Ask> Server<A> {
             }
             tools::APPLY => {
                 let given: edit::Arguments = understood(given)?;
-                edit::apply(ask, &self.own(caller, &given.conv).await?, settings, &given).await
+                edit::apply(ask, &self.changed(caller, &given.conv).await?, settings, &given).await
             }
             tools::UNDO => {
                 let given: edit::UndoArguments = understood(given)?;
-                edit::undo(ask, &self.own(caller, &given.conv).await?, settings, &given).await
+                edit::undo(ask, &self.changed(caller, &given.conv).await?, settings, &given).await
             }
             tools::EXPLAIN => explain::explain(ask, &understood(given)?).await,
             tools::PHASE => {
                 let given: phase::Arguments = understood(given)?;
-                phase::phase(ask, &self.own(caller, &given.conv).await?, settings, &given).await
+                phase::phase(ask, &self.changed(caller, &given.conv).await?, settings, &given).await
             }
             other => Err(Refusal::new(ErrorCode::UnknownTool, format!("No tool `{other}`."), "")),
         }
@@ -177,7 +185,10 @@ impl<A: Ask> ServerHandler for Server<A> {
         let tool = ToolCall { name: request.name.to_string(), arguments: arguments.clone() };
         let caller = Caller { tool: Some(tool), ..caller(&context) };
         match self.answer(&request.name, arguments, &caller).await {
-            Ok(answer) => Ok(answer.into_result(&caller).into()),
+            Ok(answer) => {
+                self.shown.add(&answer);
+                Ok(answer.into_result(&caller).into())
+            }
             Err(refusal) if refusal.code == ErrorCode::UnknownTool => {
                 Err(ErrorData::invalid_params(refusal.message, None))
             }

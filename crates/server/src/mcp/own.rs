@@ -2,7 +2,9 @@
 //! selected, because an edit of another conversation would be worse than none.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ctx_api::call::{Conversation, of_session};
@@ -13,7 +15,9 @@ use ctx_api::show::ContentView;
 use ctx_clients::{Client, ClientId};
 use ctx_core::{ErrorCode, ReceivedCode};
 use ctx_team::Scopes;
+use serde_json::Value;
 
+use super::answer::Answer;
 use super::ask::{Ask, Refusal, call};
 use super::pending::ToolCall;
 
@@ -95,6 +99,11 @@ impl FoundBy {
         }
     }
 
+    /// Whether it may be another agent's.
+    fn is_guess(self) -> bool {
+        matches!(self, Self::Directory | Self::Newest)
+    }
+
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Argument => "you named it",
@@ -105,6 +114,26 @@ impl FoundBy {
             Self::Directory => "newest main conversation in your working directory; your session is unknown",
             Self::Newest => "newest main conversation; your session is unknown, so it may be another agent's",
         }
+    }
+}
+
+/// The conversations that a connection has shown as the caller's own.
+#[derive(Debug, Default)]
+pub struct Shown(Mutex<BTreeSet<String>>);
+
+impl Shown {
+    /// Notes the conversation of an answer, unless the caller named it.
+    pub fn add(&self, answer: &Answer) {
+        let is_named = answer.value.get("found_by").is_some_and(|by| by == FoundBy::Argument.name());
+        if let Some(id) = answer.value.get("conversation").and_then(Value::as_str).filter(|_| !is_named) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+        }
+    }
+
+    /// The conversation, if it was one and the same all the time.
+    fn only(&self) -> Option<String> {
+        let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.first().filter(|_| shown.len() == 1).cloned()
     }
 }
 
@@ -147,6 +176,30 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
         return at(ask, &id, FoundBy::Directory).await;
     }
     at(ask, "active", FoundBy::Newest).await
+}
+
+/// The conversation to change. A guess may be another one with each call, as agents become active, and a head tells only
+/// edited ones apart. So a guess counts only if no other conversation is possible; otherwise the caller edits the one
+/// that it was shown.
+pub async fn to_change(ask: &impl Ask, own: Own, shown: &Shown) -> Result<Own, Refusal> {
+    if !own.found_by.is_guess() {
+        return Ok(own);
+    }
+    if let Some(id) = shown.only() {
+        return at(ask, &id, own.found_by).await;
+    }
+    let mut mains = candidates(ask).await?;
+    mains.retain(|one| one.class == "main");
+    match &mains[..] {
+        [one] if one.id == own.id => Ok(own),
+        _ => Err(only_guessed(&own)),
+    }
+}
+
+fn only_guessed(guess: &Own) -> Refusal {
+    let message = format!("Your session is unknown, so your conversation is only guessed: {}.", guess.id);
+    let hint = "Look at it with ctx_list, and call again with `conv` set to the id of yours. Nothing was changed.";
+    Refusal::new(ErrorCode::AmbiguousConversation, message, hint)
 }
 
 /// What a person types to start the agent.
@@ -276,7 +329,7 @@ fn tells(text: &str, directory: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
