@@ -179,7 +179,7 @@ fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) 
         return ("ctx".to_owned(), Some(format!("{why}; the agent will need it there")));
     }
     let note = format!("{why}, so the settings contain {}; if you move it, run this again", own.display());
-    (quoted(&own.to_string_lossy()), Some(note))
+    (own.to_string_lossy().into_owned(), Some(note))
 }
 
 /// The path of this program: the one on the PATH if it is this program, because it stays the same after an upgrade.
@@ -188,10 +188,4 @@ pub fn program_path() -> Result<PathBuf, Failure> {
     let found =
         on_path("ctx", &Environment::Process).filter(|found| found.canonicalize().ok() == own.canonicalize().ok());
     Ok(found.unwrap_or(own))
-}
-
-/// Quoted for the shell.
-fn quoted(path: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+' | ':');
-    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }

@@ -315,6 +315,45 @@ fn the_mcp_server_of_cline_stands_in_a_file_beside_its_settings() {
     assert_eq!((fs::read_to_string(&servers).expect("servers"), machine.text()), (own.into(), case.own[0].into()));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_path_with_a_space_is_quoted_for_a_shell_and_nowhere_else() {
+    let cline = CASES.iter().find(|case| case.agent == "cline").expect("a case");
+    let machine = Machine::new(cline.file, Some(cline.own[0]));
+    let folder = machine.place.path("my tools");
+    fs::create_dir(&folder).expect("a folder");
+    let ctx = folder.canonicalize().expect("a folder").join("ctx");
+    let own = env!("CARGO_BIN_EXE_ctx");
+    fs::hard_link(own, &ctx).or_else(|_| fs::copy(own, &ctx).map(|_| ())).expect("a program");
+    let install = |agent: &str, more: &[&str]| {
+        let mut command = machine.place.alone(&ctx);
+        command.env("CTX_LISTEN", "127.0.0.1:8788").env("PATH", machine.place.path("bin"));
+        command.args([&["install", agent, "--yes", "--mcp"], more].concat());
+        finish(command).ok();
+    };
+    let text = |file: &str| fs::read_to_string(machine.place.path(file)).expect(file);
+    let raw = ctx.display().to_string();
+    for (agent, file, path) in [
+        ("claude-code", ".claude.json", "/mcpServers/ctx/command"),
+        ("opencode", ".config/opencode/opencode.json", "/mcp/ctx/command/0"),
+        ("gemini-cli", ".gemini/settings.json", "/mcpServers/ctx/command"),
+        ("qwen", ".qwen/settings.json", "/mcpServers/ctx/command"),
+        ("cline", ".cline/data/settings/cline_mcp_settings.json", "/mcpServers/ctx/command"),
+    ] {
+        install(agent, &[]);
+        let settings: Value = serde_json::from_str(&text(file)).expect("JSON");
+        assert_eq!(settings.pointer(path), Some(&json!(raw)), "{agent}: {settings}");
+    }
+    install("codex", &[]);
+    assert!(text(".codex/config.toml").contains(&format!("command = \"{raw}\"\n")), "{}", text(".codex/config.toml"));
+    install("claude-code", &["--status-line"]);
+    assert!(text(".claude/settings.json").contains(&format!("\"'{raw}' status-line\"")));
+    for skill in [".claude/skills/compose-context/SKILL.md", ".codex/skills/compose-context/SKILL.md"] {
+        assert!(text(skill).contains(&format!("`'{raw}' list --json")), "{skill}");
+        assert!(!text(skill).replace(&format!("'{raw}'"), "").contains(&raw), "{skill}");
+    }
+}
+
 /// The agents that read skills, and where.
 const SKILLS: [(&str, &str); 7] = [
     ("codex", ".codex"),

@@ -110,7 +110,8 @@ impl Place {
         command
     }
 
-    fn alone(&self, program: &str) -> Command {
+    /// Another program in the same isolation.
+    pub fn alone(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
             .env_clear()

@@ -13,6 +13,7 @@ mod journal;
 pub(crate) mod jsonc;
 mod line;
 pub(crate) mod settings;
+pub(crate) mod shell;
 pub(crate) mod skill;
 mod syntax;
 mod toml;
@@ -141,7 +142,7 @@ pub trait Host {
     /// The home of `ctx`, if it is not the default: commands run by the client must find it.
     fn own_home(&self) -> Result<Option<PathBuf>, SetupError>;
 
-    /// The command by which the client calls `ctx`, and a remark on it.
+    /// The name or path by which the client starts `ctx`, not quoted for any shell, and a remark on it.
     fn program(&self, scope: Scope) -> (String, Option<String>);
 
     /// A base URL in the daemon's spelling; `None` if it is not one.

@@ -1,5 +1,7 @@
 //! The skill `compose-context`: instructions for an agent that edits its own context.
 
+use super::shell::quoted;
+
 pub const NAME: &str = "compose-context";
 
 const TEXT: &str = include_str!("skill.md");
@@ -28,19 +30,20 @@ const PLAIN: Wording<'_> = Wording {
     conversation: "No `--force`. `--conv` only to name\n  your own session, if ctx asks for it.",
 };
 
-/// The text for an agent that calls the program by this name.
+/// The text for an agent that calls the program by this name or path.
 pub fn plain(program: &str) -> String {
     worded(&PLAIN, program)
 }
 
 pub fn worded(wording: &Wording<'_>, program: &str) -> String {
+    let program = quoted(program);
     let parts = [
         ("{head}", wording.head),
         ("{request}", wording.request),
         ("{newest}", wording.newest),
         ("{quoting}", wording.quoting),
         ("{conv}", wording.conversation),
-        ("{ctx}", program),
+        ("{ctx}", program.as_str()),
     ];
     parts.into_iter().fold(TEXT.to_owned(), |text, (name, part)| text.replace(name, part))
 }
@@ -54,7 +57,7 @@ mod tests {
         let text = plain("/opt/my ctx");
         let head = text.strip_prefix("---\nname: compose-context\ndescription: ").expect("a front matter");
         assert!(head.split_once('\n').is_some_and(|(about, rest)| about.len() < 1024 && rest.starts_with("---\n")));
-        assert!(!text.contains('$') && !text.contains("{ctx}") && text.contains("/opt/my ctx batch - --dry-run"));
+        assert!(!text.contains('$') && !text.contains("{ctx}") && text.contains("'/opt/my ctx' batch - --dry-run"));
         for name in ["{head}", "{request}", "{newest}", "{quoting}", "{conv}"] {
             assert!(TEXT.contains(name) && !text.contains(name), "{name}");
         }

@@ -2,6 +2,7 @@
 
 use crate::claude_code::variables::{self, BASE_URL};
 use crate::setup::jsonc::Document;
+use crate::setup::shell::quoted;
 use crate::setup::{Daemon, Host, Journal, SetupError, file};
 use ctx_core::ErrorCode;
 use serde_json::{Value, json};
@@ -114,7 +115,7 @@ impl SettingsFile {
             wanted.push((in_env(NO_PROXY[0]), json!(spared)));
         }
         if with_status_line {
-            let line = json!({ "type": "command", "command": format!("{program} status-line") });
+            let line = json!({ "type": "command", "command": format!("{} status-line", quoted(program)) });
             wanted.push((vec!["statusLine".to_owned()], line));
         }
         Ok(wanted)

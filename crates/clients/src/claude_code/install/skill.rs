@@ -1,5 +1,6 @@
 //! The skill `/compose-context`: instructions for the agent.
 
+use crate::setup::shell::quoted;
 use crate::setup::skill::{Wording, worded};
 
 pub use crate::setup::skill::NAME;
@@ -9,9 +10,10 @@ pub use crate::setup::skill::NAME;
 pub const ALLOWED: [&str; 10] =
     ["list", "show", "search", "status", "history", "diff", "preview", "batch", "undo", "revert"];
 
-/// The text for an agent that calls the program by this name.
+/// The text for an agent that calls the program by this name or path.
 pub fn text(program: &str) -> String {
-    let allowed: Vec<String> = ALLOWED.iter().map(|verb| format!("Bash({program} {verb}:*)")).collect();
+    let command = quoted(program);
+    let allowed: Vec<String> = ALLOWED.iter().map(|verb| format!("Bash({command} {verb}:*)")).collect();
     let head = "argument-hint: what to drop, summarise, compact, ...\nallowed-tools: ";
     let wording = Wording {
         head: &format!("{head}{}\n", allowed.join(", ")),
@@ -48,7 +50,7 @@ mod tests {
         assert_eq!(text.matches('$').count(), 1, "only $ARGUMENTS");
         assert!(!text.contains("!`"), "nothing is run when it is read");
         assert!(!text.contains("{ctx}") && !text.contains("{allowed}"));
-        assert!(text.contains("Bash(/opt/my ctx batch:*)"), "{text}");
+        assert!(text.contains("Bash('/opt/my ctx' batch:*)"), "{text}");
     }
 
     #[test]
