@@ -16,6 +16,9 @@ pub enum Problem {
     Store(#[from] StoreError),
     #[error("a record with edits of this conversation is damaged")]
     LostEdits,
+    /// Needed to tell what was removed.
+    #[error("the history of this conversation cannot be read: {0}")]
+    History(Refusal),
 }
 
 /// A refusal: the error, its reason and a hint.

@@ -18,7 +18,7 @@ use crate::conversation::policy::ToolUse;
 use crate::conversation::{Conversation, FOLDER_TURNS};
 use crate::edit::handle;
 use crate::log::{self, ArrivalRecord};
-use crate::{EDITED, Engine, mark, record};
+use crate::{EDITED, Engine, Problem, mark, record};
 use circumstances::Circumstances;
 use ctx_core::edit::Commit;
 use ctx_core::edit::fold::View;
@@ -229,20 +229,22 @@ impl Engine {
         }
     }
 
-    /// Composes a held request and calls `ready` with it; if `ready` is not called, it leaves unchanged.
-    pub fn leave(&self, conversation: &mut Conversation, entry: &mut Entry, ready: Ready<'_>) {
+    /// Composes a held request and calls `ready` with it; if `ready` is not called, it leaves unchanged. After an error
+    /// it must not leave.
+    pub fn leave(&self, conversation: &mut Conversation, entry: &mut Entry, ready: Ready<'_>) -> Result<(), Problem> {
         let Entry { body, envelope, same, .. } = entry;
         // The provider already has the content that an edit would change.
         if envelope.threaded {
-            return;
+            return Ok(());
         }
         if entry.arrived.turn.is_none() {
-            let is_summary = conversation.is_edited() && entry.arrived.class == Class::Compaction.name();
             // The newest body of the path was set aside for this one.
             std::mem::swap(&mut conversation.newest.last.body, &mut entry.spare);
-            let cut = is_summary.then(|| self.cut(conversation, body)).flatten();
-            std::mem::swap(&mut conversation.newest.last.body, &mut entry.spare);
-            match cut {
+            let cut = self.cut(conversation, body, *same);
+            if cut.is_ok() {
+                std::mem::swap(&mut conversation.newest.last.body, &mut entry.spare);
+            }
+            match cut? {
                 Some(cut) => {
                     let detail = format!("{} of {} removed texts were cut out of it", cut.found, cut.removed);
                     entry.arrived.detail = Some(detail);
@@ -250,7 +252,7 @@ impl Engine {
                 }
                 None => drop(beside(conversation, body, envelope, *same, ready)),
             }
-            return;
+            return Ok(());
         }
         let composed = match entry.is_current {
             true => on_path(conversation, body, envelope, ready),
@@ -261,6 +263,7 @@ impl Engine {
         if composed && entry.is_current {
             conversation.cache.rewritten();
         }
+        Ok(())
     }
 
     /// The records of a request that is on its way.

@@ -62,7 +62,7 @@ impl Standalone {
         let mut entry = self.engine.arrive(&mut self.conversation, found, &by);
         self.engine.leave(&mut self.conversation, &mut entry, &mut |outgoing| {
             sent = outgoing.map(|outgoing| outgoing.bytes(body));
-        });
+        })?;
         let booking = self.engine.book(&mut self.conversation, entry, &by);
         self.store.append(vec![booking.step])?;
         Ok(sent.unwrap_or_else(|| body.to_vec()))

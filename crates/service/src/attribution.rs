@@ -57,8 +57,7 @@ impl Parts {
             None => match (self.by_path(body)?, class(&seen.hints, envelope, body)) {
                 (Some(found), _) => Ok(Some(found)),
                 (None, class) if class.is_turn() => Ok(Some((self.without_id(envelope, class, seen), None))),
-                (None, Class::Compaction) => Ok(self.summarised(body)?.map(|shared| (shared, None))),
-                (None, _) => Ok(None),
+                (None, class) => Ok(self.carried(body, class)?.map(|shared| (shared, None))),
             },
         }
     }
@@ -216,12 +215,18 @@ impl Parts {
         Ok(best.map(|(_, shared)| shared))
     }
 
-    /// The conversation whose history a request without ids wants summarised, as one text. Some clients name their session
-    /// with each turn, but not here.
-    fn summarised(&self, body: &Body) -> Result<Option<SharedConversation>, Problem> {
-        let candidates = [false, true].map(|named| lock(&self.directory).recent(named, CANDIDATES)).concat();
+    /// The conversation whose history a side request without ids carries as one text. Some clients name their session with
+    /// each turn, but not here. Requests other than for a summary matter only if there is something to cut out of them.
+    fn carried(&self, body: &Body, class: Class) -> Result<Option<SharedConversation>, Problem> {
+        let is_summary = class == Class::Compaction;
+        if !is_summary && self.held.edited_count() == 0 {
+            return Ok(None);
+        }
+        let is_candidate = |id: &String| is_summary || self.held.is_edited(id);
+        let recent = |named| lock(&self.directory).recent(named, usize::MAX).into_iter();
+        let candidates = [false, true].map(|named| recent(named).filter(is_candidate).take(CANDIDATES));
         let mut best: Option<(usize, SharedConversation)> = None;
-        for id in candidates {
+        for id in candidates.into_iter().flatten() {
             let Some(shared) = self.get(&id)? else { continue };
             let carried = match &*lock(&shared) {
                 other if other.wire().id() == body.wire().id() => self.engine.carried_texts(other, body),

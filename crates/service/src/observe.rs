@@ -148,7 +148,7 @@ impl Parts {
                 ready(added.lay(outgoing));
                 // The request is on its way: the thread that sends it goes first.
                 give_way();
-            });
+            })?;
             if !is_told {
                 ready(added.lay(None));
             }

@@ -1,15 +1,15 @@
-//! Summary requests that carry the history as one text: removed texts are cut out where they occur verbatim. Such a
-//! request has no message of the conversation, so it cannot be composed.
+//! Side requests that carry the history as one text, such as summaries and safety checks: removed texts are cut out where
+//! they occur verbatim. Such a request has no message of the conversation, so it cannot be composed.
 
-use crate::Engine;
 use crate::compose::{Ground, OutgoingRequest};
 use crate::conversation::Conversation;
 use crate::conversation::sent_parts::Part;
-use ctx_core::Content;
+use crate::{Engine, Problem};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Sighting, reconcile};
+use ctx_core::{Content, ErrorCode};
 use ctx_wire::body::Body;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -31,13 +31,22 @@ pub struct CutRequest {
 }
 
 impl Engine {
-    /// Cuts the removed texts out of a request.
-    pub(super) fn cut(&self, conversation: &Conversation, body: &Body) -> Option<CutRequest> {
-        if carries_messages(conversation, body) {
-            return None;
+    /// Cuts the removed texts out of a request; `None` if it contains none of them, or messages of the conversation.
+    /// `same`: the number of messages that it shares with the path.
+    pub(super) fn cut(
+        &self,
+        conversation: &Conversation,
+        body: &Body,
+        same: usize,
+    ) -> Result<Option<CutRequest>, Problem> {
+        if !conversation.is_edited() || same > 0 || carries_messages(conversation, body) {
+            return Ok(None);
         }
-        let texts = self.with_newest(conversation, |newest| removed_texts(conversation, newest.body));
-        cut(&texts.ok()?, body)
+        match self.with_newest(conversation, |newest| removed_texts(conversation, newest.body)) {
+            Ok(texts) => Ok(cut(&texts, body)),
+            Err(refusal) if refusal.code == ErrorCode::Store => Err(Problem::History(refusal)),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The number of the conversation's texts in a request that carries a history as one text; 0 unless an answer or a
@@ -91,9 +100,14 @@ fn carries_messages(conversation: &Conversation, body: &Body) -> bool {
     reconcile(&conversation.messages.tree, &sighting).known() > 0
 }
 
-/// The client's texts that are not sent unchanged, each with its replacement.
+/// The client's texts that are not sent unchanged, each with its replacement. The pending reply counts: the client has it.
 fn removed_texts(conversation: &Conversation, history: &Body) -> Vec<(String, String)> {
-    let ground = Ground::of(conversation, false);
+    let count = history.spans().messages.len();
+    let bytes = |message: usize| match message.checked_sub(count) {
+        None => history.message(message),
+        Some(at) => conversation.newest.pending.get(at).map_or(&[][..], |pending| &pending.bytes),
+    };
+    let ground = Ground::of(conversation, true);
     let view = ground.lay(conversation.effects(conversation.history.head()));
     let mut texts = Vec::new();
     let mut told: HashSet<EffectId> = HashSet::new();
@@ -102,7 +116,7 @@ fn removed_texts(conversation: &Conversation, history: &Body) -> Vec<(String, St
         if laid.covered.is_none() && laid.result.is_none() {
             continue;
         }
-        let content = conversation.wire().contents(history.message(message)).into_iter().nth(block);
+        let content = conversation.wire().contents(bytes(message)).into_iter().nth(block);
         let Some(text) = content.as_ref().and_then(words).filter(|text| text.len() >= SHORTEST) else { continue };
         texts.push((text, replacement(&view, &laid, &mut told)));
     }
@@ -142,8 +156,11 @@ fn escaped(text: &str) -> String {
 fn places_of(text: &str, body: &[u8]) -> Vec<Range<usize>> {
     let text = text.trim();
     let head: String = text.chars().take(HEAD).collect();
-    let (head, whole) = (escaped(&head), escaped(text));
-    let starts: Vec<usize> = memchr::memmem::find_iter(body, head.as_bytes()).collect();
+    let starts: Vec<usize> = memchr::memmem::find_iter(body, escaped(&head).as_bytes()).collect();
+    if starts.is_empty() {
+        return Vec::new();
+    }
+    let whole = escaped(text);
     let reach = |start: usize| {
         let same = body[start..].iter().zip(whole.as_bytes()).take_while(|(one, other)| one == other).count();
         // No character or escape is split.

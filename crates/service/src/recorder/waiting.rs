@@ -60,7 +60,7 @@ impl HeldRequest {
                 self.release(None);
                 return false;
             }
-            Problem::Store(_) => Withheld::Store,
+            Problem::Store(_) | Problem::History(_) => Withheld::Store,
             Problem::Unreadable(error) => Withheld::Unreadable(Flaw::of_body(error)),
             Problem::Encoding(error) => Withheld::Unreadable(Flaw::of_encoding(error)),
         })

@@ -287,6 +287,23 @@ pub fn side(world: &World, at: usize, sent: &[u8]) -> Outcome {
     Ok(())
 }
 
+/// After a request with the history as one text has left: what was taken out is not in it, all else is.
+pub fn verdict(world: &World, at: usize, sent: &[u8], body: &[u8]) -> Outcome {
+    let there = words::count(&text(sent));
+    let Expected { covered, repaired, .. } = expected(world, at, true)?;
+    if let Some(word) = covered.iter().find(|word| there.contains_key(word)) {
+        return Err(format!("~{word}~ is covered, and sent in a transcript\n{}", text(sent)));
+    }
+    let made = &world.talks[at].made;
+    // What a rule takes out may have been replaced before.
+    let may_go = |word: &u64| covered.contains(word) || repaired.contains(word) || made.contains(word);
+    let is_lost = |word: &u64| !may_go(word) && !there.contains_key(word);
+    match words::count(&text(body)).into_keys().find(is_lost) {
+        Some(word) => Err(format!("~{word}~ was cut out of a transcript\n{}", text(sent))),
+        None => serde_json::from_slice::<Value>(sent).map(drop).map_err(|error| error.to_string()),
+    }
+}
+
 /// After an operation: what would be sent now is acceptable, and holds what it should.
 pub fn composed(world: &mut World, at: usize) -> Result<(Vec<u8>, Vec<RepairView>), String> {
     let composed = compose(world, at)?;

@@ -277,3 +277,16 @@ fn a_paused_answer_goes_back_unchanged_with_the_tools_it_began_with() {
     turns(&mut world, 0, 1);
     assert!(has_bash(&world));
 }
+
+#[test]
+fn a_safety_check_with_the_history_as_one_text_leaves_without_what_was_deleted() {
+    let mut world = world();
+    turns(&mut world, 0, 3);
+    apply(&world, 0, json!({"op": "delete", "ids": ["t2"]}));
+    world.ask_for_verdict(0).expect("cut");
+    // The history is read from the store.
+    world.reopen();
+    world.ask_for_verdict(0).expect("cut");
+    let events = world.service().timeline(&check::name(&world, 0), 3).expect("a timeline");
+    assert!(format!("{events:?}").contains("1 of 1 removed texts were cut out of it"), "{events:?}");
+}

@@ -423,7 +423,28 @@ impl World {
         if before != after {
             return Err(format!("a side request changed the conversation:\n{before}\n{after}"));
         }
-        Ok(())
+        let has_transcripts = self.talks[at].client.manner.wire == WireId::Anthropic;
+        if has_transcripts && self.trace.is_none() { self.ask_for_verdict(at) } else { Ok(()) }
+    }
+
+    /// The client asks another model whether a call is safe, with the history as one text.
+    pub fn ask_for_verdict(&mut self, at: usize) -> Outcome {
+        let client = &self.talks[at].client;
+        let mut headers = client.headers();
+        headers.retain(|(name, _)| name != "x-claude-code-request-class");
+        if client.agent.is_some() {
+            headers.push(("x-claude-code-request-class".into(), "auxiliary".into()));
+        }
+        let body = client.transcript().to_string().into_bytes();
+        self.tell(format!("client {at} asks for a verdict"));
+        let before = check::state(self, at)?;
+        let (ticket, sent, _) = self.pass(WireId::Anthropic, &headers, &body, false)?;
+        if ticket.is_none_or(|ticket| ticket.turn) {
+            return Err("a request for a verdict was taken for a turn, or for nobody's".into());
+        }
+        check::verdict(self, at, &sent, &body)?;
+        let after = check::state(self, at)?;
+        if before == after { Ok(()) } else { Err(format!("a verdict changed the conversation:\n{before}\n{after}")) }
     }
 
     /// Goes back in its history, or returns to one that it had left.

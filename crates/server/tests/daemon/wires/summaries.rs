@@ -123,3 +123,17 @@ async fn a_summary_without_a_session_belongs_to_the_conversation_whose_answers_i
     assert_eq!(all["conversations"].as_array().map(Vec::len), Some(2), "{all}");
     assert_eq!(all["conversations"][0]["id"], first.as_str(), "{all}");
 }
+
+#[tokio::test]
+async fn any_side_request_with_the_history_of_an_edited_conversation_leaves_without_what_was_removed() {
+    let (anthropic, _, router) = daemon().await;
+    let (edited, summary) = session_of_pi("the parser");
+    pi(&router, &anthropic, &edited).await;
+    let asks = summary.replace("You are a context summarization assistant.", "You judge whether a call is safe.");
+    assert_eq!(pi(&router, &anthropic, &asks).await.text(), asks, "nothing is edited yet");
+    router.edit("active", json!([{"op": "delete", "ids": ["t2"]}])).await;
+    let arrived = pi(&router, &anthropic, &asks).await;
+    assert!(!arrived.text().contains("cows") && arrived.text().contains("the parser"), "{}", arrived.text());
+    let events = router.get("conversations/active/timeline").await.to_string();
+    assert!(events.contains("2 of 2 removed texts were cut out of it"), "{events}");
+}

@@ -59,6 +59,21 @@ impl Client {
         self.request(Some(question))
     }
 
+    /// The history as one text, for a model that judges a call. Short texts are left out: they stay.
+    pub fn transcript(&self) -> Value {
+        const LEAST: usize = 24;
+        let blocks = self.messages.iter().filter(|message| message.role != "system").flat_map(|message| {
+            message.blocks.iter().map(|block| (message.role, block["text"].as_str().or(block["content"].as_str())))
+        });
+        let texts = blocks.filter_map(|(role, text)| Some((role, text.filter(|text| text.trim().len() >= LEAST)?)));
+        let history: String = texts.map(|(role, text)| format!("{role}: {text}\n\n")).collect();
+        json!({
+            "model": "claude-sonnet-5-5", "max_tokens": 64, "stop_sequences": ["</block>"], "stream": false,
+            "system": [{"type": "text", "text": "Is the last call safe?"}],
+            "messages": [{"role": "user", "content": format!("<transcript>\n{history}</transcript>")}],
+        })
+    }
+
     fn request(&self, question: Option<&str>) -> Value {
         if self.manner.wire != WireId::Anthropic {
             return self.other_request(question);
