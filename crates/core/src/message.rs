@@ -80,7 +80,8 @@ pub struct Block {
     pub label: Option<Box<str>>,
     /// The file that a call reads or changes.
     pub touches: Option<Box<Touch>>,
-    /// The key of the words in a text, without the client's reminders.
+    /// The key of the words in a text, without the client's reminders; of an image or another block that no id names, the
+    /// key of its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<Key>,
 }

@@ -191,6 +191,8 @@ impl<'a> Facts<'a> {
     pub fn other(&mut self, bare: Bare<'_>, kind: Kind, named: &str, size: (u32, u32)) {
         self.feed_raw(named.as_bytes(), &bare);
         self.identified(bare.at, kind, named, size);
+        let words = Key::of([self.raw(&bare).as_ref()]);
+        self.blocks.last_mut().into_iter().for_each(|block| block.words = Some(words));
     }
 
     fn push(&mut self, at: Span, kind: Kind, chars: u32, fixed_tokens: u32, label: Option<String>) {
@@ -230,11 +232,16 @@ impl<'a> Facts<'a> {
     }
 
     fn feed_raw(&mut self, kind: &[u8], bare: &Bare<'_>) {
+        let raw = self.raw(bare);
         self.key.feed(kind);
+        self.key.feed(&raw);
+    }
+
+    fn raw(&self, bare: &Bare<'_>) -> Cow<'a, [u8]> {
         let at = bare.at;
         match &bare.cut {
-            Some(cut) => self.key.feed(&[&self.bytes[at.start..cut.start], &self.bytes[cut.end..at.end]].concat()),
-            None => self.key.feed(&self.bytes[at.clone()]),
+            Some(cut) => [&self.bytes[at.start..cut.start], &self.bytes[cut.end..at.end]].concat().into(),
+            None => self.bytes[at.clone()].into(),
         }
     }
 

@@ -62,7 +62,7 @@ pub struct BlockRef {
     pub chars: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Box<str>>,
-    /// The key of the words in a text; none in older logs.
+    /// See [`Block::words`]; none in older logs, which have none of images either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<Key>,
 }
@@ -242,24 +242,29 @@ impl BlockRef {
     }
 
     fn is(&self, block: &Block) -> bool {
-        self.kind == block.kind
-            && self.id.as_deref() == own_id(block)
-            && (self.id.is_some() || self.chars == block.chars)
+        let is_same = || self.says_same(block).unwrap_or(self.chars == block.chars);
+        self.kind == block.kind && self.id.as_deref() == own_id(block) && (self.id.is_some() || is_same())
     }
 
-    /// Whether a block may be a rewritten version: other words beside the same results are new.
-    fn says(&self, block: &Block) -> bool {
-        self.words.is_none() || block.words.is_none() || self.words == block.words
+    /// Whether both say the same, if both tell.
+    fn says_same(&self, block: &Block) -> Option<bool> {
+        Some(self.words? == block.words?)
+    }
+
+    /// Whether a block in the same place may be a rewritten version. Other words beside the same results are new; a lone
+    /// image is the same one, spelled otherwise.
+    fn may_be(&self, block: &Block, message: &Message) -> bool {
+        let is_alone = || message.blocks.iter().filter(|other| other.kind == self.kind).count() == 1;
+        let is_like = || self.says_same(block).unwrap_or(true) || self.kind != Kind::Text && is_alone();
+        self.kind == block.kind && self.id.is_none() && is_like()
     }
 }
 
 /// Finds the named blocks in a version of their message. `same`: its key is that of the version in which they were
-/// named. The client's own notes do not count for a key, and may have gone. A block that cannot be found is skipped: an
-/// edit that misses is better than one that hits something new.
+/// named. The client's own notes do not count for a key, and may have come, gone, or joined a text. A block that cannot
+/// be found is skipped: an edit that misses is better than one that hits something new.
 pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
-    let is_there = |named: &BlockRef| {
-        message.blocks.get(named.at as usize).is_some_and(|block| named.is(block) && (same || named.says(block)))
-    };
+    let is_there = |named: &BlockRef| message.blocks.get(named.at as usize).is_some_and(|block| named.is(block));
     // A single block that is still in its place is nearest to it.
     if (same || blocks.len() == 1) && blocks.iter().all(is_there) {
         return blocks.iter().map(|named| named.at).collect();
@@ -273,11 +278,10 @@ pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
         Some(at as u32)
     };
     for (place, named) in places.iter_mut().zip(blocks) {
-        *place = seat(named, &|_, block| named.is(block) && (same || named.says(block)));
+        *place = seat(named, &|_, block| named.is(block));
     }
     for (place, named) in places.iter_mut().zip(blocks).filter(|(place, _)| place.is_none()) {
-        let is_like = |block: &Block| block.kind == named.kind && named.id.is_none() && named.says(block);
-        *place = seat(named, &|at, block| at == named.at as usize && is_like(block));
+        *place = seat(named, &|at, block| at == named.at as usize && named.may_be(block, message));
     }
     let mut found: Vec<u32> = places.into_iter().flatten().collect();
     found.sort_unstable();

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// Raise it when messages are read differently; a test notices. Snapshots of other formats are ignored.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A snapshot is written again when it lacks this many old messages, and a part of all: a load costs little more than
 /// with a complete one, and writing costs little per message.
@@ -118,14 +118,20 @@ mod tests {
     fn the_format_names_how_messages_are_read() {
         let spoken = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"c2ln"},{"type":"text","text":"I look. "},{"type":"tool_use","id":"toolu_1","name":"Read","input":{"file_path":"/a.rs"}}]}"#;
         let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"fn a() {}"},{"type":"text","text":"<system-reminder>x</system-reminder>"}]}"#;
+        let seen = r#"{"role":"user","content":[{"type":"image","source":{"type":"url","url":"http://host/a"}}]}"#;
         let chat = r#"{"role":"assistant","tool_calls":[{"id":"call_1","type":"function","function":{"name":"Read","arguments":"{}"}}]}"#;
-        let cases = [(WireId::Anthropic, spoken), (WireId::Anthropic, result), (WireId::OpenaiChat, chat)];
+        let cases = [
+            (WireId::Anthropic, spoken),
+            (WireId::Anthropic, result),
+            (WireId::Anthropic, seen),
+            (WireId::OpenaiChat, chat),
+        ];
         let read: Vec<Message> = cases
             .iter()
             .map(|(wire, text)| ctx_wire::wire(*wire).read(text.as_bytes(), ctx_clients::lexicon()).facts)
             .collect();
         let json = serde_json::to_vec(&read).expect("JSON");
-        assert_eq!((FORMAT, Key::of([json.as_slice()]).to_string().as_str()), (2, "e5fc3f1d7ec1e22dd542ad18ef000c22"));
+        assert_eq!((FORMAT, Key::of([json.as_slice()]).to_string().as_str()), (3, "3fb232fee3d2f83631e7795e25be07a6"));
         let back: Vec<Message> = serde_json::from_slice(&json).expect("messages");
         assert_eq!(back, read);
     }
@@ -137,7 +143,7 @@ mod tests {
         assert!(facts_in(&snapshot).is_some());
         let text = String::from_utf8(snapshot.body).expect("JSON");
         for other in
-            [text.replace("\"format\":2", "\"format\":0"), text.replace(env!("CARGO_PKG_VERSION"), "0"), "{".into()]
+            [text.replace("\"format\":3", "\"format\":0"), text.replace(env!("CARGO_PKG_VERSION"), "0"), "{".into()]
         {
             assert_ne!(other, text);
             assert!(facts_in(&Snapshot { version: 7, body: other.into_bytes() }).is_none());

@@ -17,6 +17,7 @@ mod nameless;
 mod recorder;
 mod restarting;
 mod returning;
+mod rewritten;
 mod sent;
 mod sides;
 mod speaking;

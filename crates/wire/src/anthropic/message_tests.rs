@@ -26,6 +26,16 @@ fn spelling_marks_and_reminders_do_not_change_the_key() {
 }
 
 #[test]
+fn an_image_is_identified_by_its_bytes() {
+    let words = |block: &str| facts(&format!(r#"{{"role":"user","content":[{block}]}}"#)).blocks[0].words;
+    let image = r#"{"type":"image","source":{"type":"url","url":"http://host/a"}}"#;
+    let marked = image.replace("}}", r#"},"cache_control":{"type":"ephemeral"}}"#);
+    assert!(words(image).is_some());
+    assert_eq!(words(&marked), words(image));
+    assert_ne!(words(&image.replace("/a", "/b")), words(image));
+}
+
+#[test]
 fn tool_messages_are_recognised_by_their_ids() {
     let call = |input: &str| {
         format!(r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t1","name":"Read","input":{input}}}]}}"#)

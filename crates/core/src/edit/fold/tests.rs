@@ -504,3 +504,35 @@ fn other_words_at_the_same_place_are_new() {
     let unnamed = block(Kind::Text, 7);
     assert_eq!(found(&unnamed, said(9, "anything")), [0], "an older log does not tell the words");
 }
+
+#[test]
+fn blocks_of_the_same_size_are_told_apart_by_what_they_say() {
+    use crate::edit::effect::{BlockRef, find};
+    let said = |kind: Kind, words: &str| Block { words: Some(key(words)), ..block(kind, 0) };
+    let (one, other) = (said(Kind::Image, "one"), said(Kind::Image, "other"));
+    let mut message = talk().messages.remove(0);
+    message.blocks = vec![block(Kind::Reminder, 3), block(Kind::Reminder, 4), one.clone(), other.clone()];
+    for same in [true, false] {
+        assert_eq!(find(&[BlockRef::of(2, &other)], &message, same), [3], "a reminder came before them");
+        assert_eq!(find(&[BlockRef::of(1, &one)], &message, same), [2]);
+        let both = [BlockRef::of(1, &other), BlockRef::of(2, &one)];
+        assert_eq!(find(&both, &message, same), [2, 3]);
+        assert_eq!(find(&[BlockRef::of(2, &said(Kind::Image, "third"))], &message, same), [0; 0]);
+    }
+    let texts = [said(Kind::Text, "yes"), said(Kind::Text, "no!")];
+    message.blocks = [&[block(Kind::Reminder, 3)][..], &texts].concat();
+    assert_eq!(find(&[BlockRef::of(1, &texts[1])], &message, true), [2]);
+    // The client has joined its reminder and the words.
+    message.blocks = vec![Block { chars: 30, ..texts[1].clone() }];
+    assert_eq!(find(&[BlockRef::of(1, &texts[1])], &message, true), [0]);
+}
+
+#[test]
+fn a_lone_image_that_is_spelled_otherwise_is_the_same_one() {
+    use crate::edit::effect::{BlockRef, find};
+    let image = |words: &str| Block { words: Some(key(words)), ..block(Kind::Image, 0) };
+    let mut message = talk().messages.remove(0);
+    message.blocks = vec![block(Kind::Text, 7), image("respelled")];
+    assert_eq!(find(&[BlockRef::of(1, &image("as it was"))], &message, false), [1]);
+    assert_eq!(find(&[BlockRef::of(0, &image("as it was"))], &message, false), [0; 0]);
+}
