@@ -157,6 +157,12 @@ pub const RULES: &[Rule] = &[
         "ctx sends such a result unchanged or removes it with its call. To shorten one, delete it.",
     ),
     rule(
+        "A43",
+        "an MCP server has its toolset",
+        "The provider refuses a request that names an MCP server whose tools it does not list.",
+        "ctx keeps the toolset as long as the client names the server.",
+    ),
+    rule(
         "A44",
         "a paused answer goes back unchanged",
         "When the provider pauses an answer, the next request must return it unchanged and with the same tools.",

@@ -9,7 +9,7 @@ use crate::anthropic::content;
 use crate::body::Body;
 use crate::compose::HeadParts;
 pub(super) use crate::compose::Part;
-use crate::envelope;
+use crate::{envelope, json};
 use ctx_core::edit::effect::{NewMessage, NewMessageId};
 use ctx_core::edit::fold::{self, View};
 use ctx_core::key::{Key, KeyBuilder};
@@ -195,6 +195,7 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String
             plan.repairs.push(Repair::new(rule, format!("the tool {name} stays: the conversation refers to it")));
         }
     }
+    keep_toolsets(plan, &mut stays);
     let loaded = |stays: &[bool]| {
         all.iter().zip(stays).any(|(tool, stays)| *stays && !tool.deferred) || ours.iter().any(|(_, _, later)| !later)
     };
@@ -223,6 +224,22 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String
         parts.extend(here.map(|(n, _)| Part::Made(from + n)));
     }
     parts
+}
+
+/// Keeps the toolset of each server that the request names. It has no name of its own.
+fn keep_toolsets(plan: &mut Plan<'_>, stays: &mut [bool]) {
+    let bytes = plan.input.body.bytes();
+    let Some((servers, _)) = plan.input.body.spans().member(bytes, "mcp_servers") else { return };
+    let servers = json::elements(bytes, servers.start).into_iter().flatten().flatten();
+    let named: Vec<_> = servers.filter_map(|server| spell::text(bytes, server.start, "name")).collect();
+    for (tool, stays) in plan.input.envelope.tools.iter().flatten().zip(stays) {
+        let server = spell::text(bytes, tool.at.start, "mcp_server_name");
+        if let Some(server) = server.filter(|server| !*stays && named.contains(server)) {
+            *stays = true;
+            let what = format!("the tools of {server} stay: the request names that server");
+            plan.repairs.push(Repair::new("A43", what));
+        }
+    }
 }
 
 /// Adds the synthetic tools: for each the client's tool in whose place it stands, its name, and whether it is deferred.

@@ -183,7 +183,11 @@ fn instead(plan: &Plan<'_>, around: &Around, mark: &ClientMark) -> Option<Spot> 
         }
         Origin::System(at) => {
             let parts = around.system.as_deref()?;
-            before(parts, at).checked_sub(1).map(Spot::System)
+            let system = &plan.input.envelope.system;
+            // The provider recognises the client's attribution only if it is unchanged.
+            let is_attribution =
+                |part: &Part| matches!(part, Part::Own(own) if system.get(*own).is_some_and(|own| own.is_attribution));
+            parts[..before(parts, at)].iter().rposition(|part| !is_attribution(part)).map(Spot::System)
         }
         Origin::Block(message, block) => {
             let earlier = |out: &Out| out.anchor.is_some_and(|anchor| anchor <= message);

@@ -147,3 +147,24 @@ fn at_the_end_a_mark_lives_as_long_as_the_automatic_one() {
     assert_eq!(done.rules(), ["A79"]);
     assert!(!done.text.contains("1h"));
 }
+
+#[test]
+fn a_mark_that_lost_its_block_never_goes_into_the_clients_attribution() {
+    let attribution = text("x-anthropic-billing-header: cc_version=1; cc_entrypoint=cli;");
+    let body = |identity: &str| {
+        let system = [&attribution, identity, &marked("prompt", MARK)].join(",");
+        format!(r#"{{"system":[{system}],"messages":[{}]}}"#, user("q"))
+    };
+    let key = Key::of([b"any".as_slice()]);
+    let delete = |places: std::ops::Range<u32>| {
+        let covers = places.map(|at| Cover::System { at, key }).collect();
+        Effect::Replace { why: Why::Deleted, covers, by: vec![] }
+    };
+    let done = Case::body(&body(&marked("identity", MARK))).effect(delete(0..3)).compose();
+    assert_eq!(done.rules(), ["E"]);
+    assert!(done.text.starts_with(&format!(r#"{{"system":[{attribution}],"#)), "{}", done.text);
+    // Any other block before it takes the mark.
+    let done = Case::body(&body(&text("identity"))).effect(delete(2..3)).compose();
+    let left = format!(r#"{{"system":[{attribution},{}],"#, marked("identity", MARK));
+    assert!(done.text.starts_with(&left), "{}", done.text);
+}

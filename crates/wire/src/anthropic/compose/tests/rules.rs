@@ -257,6 +257,28 @@ fn the_tool_that_a_container_is_for_stays() {
 }
 
 #[test]
+fn the_tools_of_a_server_that_the_request_names_stay() {
+    let set = |server: &str| format!(r#"{{"type":"mcp_toolset","mcp_server_name":"{server}"}}"#);
+    let body = |messages: &[String]| {
+        format!(
+            r#"{{"mcp_servers":[{{"type":"url","name":"cal","url":"https://host"}}],"messages":[{}],"tools":[{{"name":"Read"}},{},{}]}}"#,
+            messages.join(","),
+            set("cal"),
+            set("other")
+        )
+    };
+    let covers = vec![Cover::Tool { name: "Read".into() }, Cover::Tool { name: String::new() }];
+    let all = Effect::Replace { why: Why::Deleted, covers, by: vec![] };
+    for messages in [vec![user("a")], tools()] {
+        let done = Case::body(&body(&messages)).effect(all.clone()).compose();
+        assert_eq!(done.rules(), ["A43"]);
+        assert!(done.text.ends_with(&format!(r#""tools":[{}]}}"#, set("cal"))), "{}", done.text);
+    }
+    let without = body(&[user("a")]).replace("mcp_servers", "other_servers");
+    assert!(Case::body(&without).effect(all).compose().text.ends_with(r#""tools":[]}"#));
+}
+
+#[test]
 fn nothing_of_ours_brings_cache_marks() {
     let result = r#"{"type":"tool_result","tool_use_id":"n1","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}"#;
     let by: [(Option<Role>, &[&str]); 2] = [(Some(Role::Assistant), &[&call("n1")]), (Some(Role::User), &[result])];
