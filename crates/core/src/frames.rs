@@ -166,6 +166,7 @@ mod tests {
             tool_use_id: None,
             signature: None,
             words: None,
+            sums_up: false,
             label: None,
             touches: None,
         };

@@ -84,6 +84,9 @@ pub struct Block {
     /// key of its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<Key>,
+    /// It is the provider's summary of everything before it, which the provider then no longer reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sums_up: bool,
 }
 
 /// The effect of a call on a file.
@@ -145,7 +148,8 @@ impl Message {
     /// Whether a block is a setting: a provider's compaction, which stands for earlier content, or tools declared in
     /// mid-conversation. Everything behind it depends on it.
     pub fn is_setting(&self, block: usize) -> bool {
-        self.role == Role::System && self.blocks.get(block).is_some_and(|block| block.kind == Kind::Other)
+        let is_so = |block: &Block| block.sums_up || self.role == Role::System && block.kind == Kind::Other;
+        self.blocks.get(block).is_some_and(is_so)
     }
 
     /// Whether a block stays when content around it is edited, unless it is named itself.

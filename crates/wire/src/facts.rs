@@ -195,6 +195,11 @@ impl<'a> Facts<'a> {
         self.blocks.last_mut().into_iter().for_each(|block| block.words = Some(words));
     }
 
+    /// Says that the block added last is the provider's summary of everything before it.
+    pub fn sums_up(&mut self) {
+        self.blocks.last_mut().into_iter().for_each(|block| block.sums_up = true);
+    }
+
     fn push(&mut self, at: Span, kind: Kind, chars: u32, fixed_tokens: u32, label: Option<String>) {
         let label = label.filter(|label| !label.is_empty()).map(String::into_boxed_str);
         self.blocks.push(Block {
@@ -209,6 +214,7 @@ impl<'a> Facts<'a> {
             label,
             touches: None,
             words: None,
+            sums_up: false,
         });
     }
 

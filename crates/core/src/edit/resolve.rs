@@ -54,6 +54,8 @@ pub struct Desk<'a> {
     pub next_added: u32,
     /// Reads JSON written by a person.
     pub draft: &'a dyn Draft,
+    /// The messages that the provider's summary goes into: it reads nothing before them.
+    pub summed_up: Vec<usize>,
 }
 
 /// Reads the JSON of a wire.

@@ -39,6 +39,7 @@ pub fn block(kind: Kind, chars: u32) -> Block {
         tool_use_id: None,
         signature: None,
         words: None,
+        sums_up: false,
         label: None,
         touches: None,
     }
@@ -77,6 +78,12 @@ impl Talk {
     pub fn compaction(self) -> Talk {
         let block = Block { label: Some("compaction".into()), ..block(Kind::Other, 500) };
         self.push(Role::System, vec![block], None)
+    }
+
+    /// An answer that begins with the provider's summary of what is before it.
+    pub fn says_summary(self) -> Talk {
+        let summary = Block { label: Some("compaction".into()), sums_up: true, ..block(Kind::Other, 500) };
+        self.push(Role::Assistant, vec![summary, block(Kind::Text, 30)], None)
     }
 
     pub fn empty(self, role: Role) -> Talk {
@@ -244,6 +251,7 @@ impl Bench {
                 tool_weights: &[100.0, 200.0, 300.0],
                 next_added: self.added + 1,
                 draft: &MadeUp,
+                summed_up: Vec::new(),
             })
         })
     }

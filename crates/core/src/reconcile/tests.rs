@@ -28,6 +28,7 @@ fn message(text: &str) -> Message {
         tool_use_id: None,
         signature: None,
         words: None,
+        sums_up: false,
         label: (role == "c").then(|| SUMMARY_TITLE.into()),
         touches: None,
     };

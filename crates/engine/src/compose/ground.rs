@@ -195,6 +195,7 @@ impl Conversation {
             tool_weights: &weights.tools,
             next_added: highest.unwrap_or(0).max(added) + 1,
             draft: self.wire(),
+            summed_up: self.provider.summed_up(source.messages),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The provider's own edits of a conversation.
 
 use crate::log::{AnswerRecord, Summary};
+use ctx_core::message::Message;
 use std::collections::HashMap;
 
 /// The number of the provider's summaries to remember: after a rewind an older one is the newest.
@@ -25,6 +26,12 @@ impl ProviderState {
     pub fn remember(&mut self, answered: &AnswerRecord) {
         self.summaries.extend(answered.summary.clone());
         self.summaries.drain(..self.summaries.len().saturating_sub(SUMMARIES));
+    }
+
+    /// The message that the newest summary is sent back in; the client does not know it as one.
+    pub fn summed_up(&self, messages: &[&Message]) -> Vec<usize> {
+        let of = |summary: &Summary| messages.iter().rposition(|message| summary.is_of(message));
+        self.summaries.iter().rev().find_map(of).into_iter().collect()
     }
 }
 

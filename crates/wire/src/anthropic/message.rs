@@ -176,6 +176,10 @@ impl<'a> Reader<'a> {
             _ => (Kind::Other, size(self.bytes, at.clone())),
         };
         self.facts.other(Bare { at: &at, cut: fields.mark_cut() }, kind, named, size);
+        // A failed compaction has no content, and the provider ignores it.
+        if named == "compaction" && self.string(&fields.content).is_some_and(|content| !content.is_empty()) {
+            self.facts.sums_up();
+        }
     }
 
     fn string(&self, span: &Option<Span>) -> Option<Cow<'a, str>> {

@@ -26,6 +26,16 @@ fn spelling_marks_and_reminders_do_not_change_the_key() {
 }
 
 #[test]
+fn a_compaction_with_content_sums_up_what_is_before_it() {
+    let message = |block: &str| facts(&format!(r#"{{"role":"assistant","content":[{block}]}}"#));
+    let whole = message(r#"{"type":"compaction","content":"so far","encrypted_content":"xyz"}"#);
+    assert!(whole.is_setting(0) && whole.blocks[0].sums_up);
+    for other in [r#"{"type":"compaction","content":null}"#, r#"{"type":"fallback","content":"so far"}"#] {
+        assert!(!message(other).is_setting(0), "{other}");
+    }
+}
+
+#[test]
 fn an_image_is_identified_by_its_bytes() {
     let words = |block: &str| facts(&format!(r#"{{"role":"user","content":[{block}]}}"#)).blocks[0].words;
     let image = r#"{"type":"image","source":{"type":"url","url":"http://host/a"}}"#;

@@ -21,8 +21,8 @@ pub const RULES: &[Rule] = &[
     rule(
         "A3",
         "a conversation starts with the user",
-        "The first message must be a user message. Only a compaction block may precede it.",
-        "ctx puts a short user message in front. To avoid that, keep the user message that opens the first frame.",
+        "The first message must be a user message. Only a compaction block may precede it, and nothing may precede that.",
+        "ctx puts a short user message in front, or your content behind the compaction. To avoid the message, keep the one that opens the first frame.",
     ),
     rule(
         "A6",

@@ -138,6 +138,7 @@ impl Desk<'_> {
         if order.is_sorted() {
             return Err(self.is_there(&frames));
         }
+        self.refuse_crossing(&order)?;
         Ok(vec![Effect::Move { frames: references, to: place }])
     }
 
@@ -156,6 +157,37 @@ impl Desk<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses an order of all frames in which something has passed a provider's summary: the provider reads nothing
+    /// before it.
+    fn refuse_crossing(&self, order: &[usize]) -> Result<(), Refusal> {
+        let is_crossed = |at: &usize| {
+            let before = order.iter().take_while(|other| *other != at);
+            before.clone().count() != *at || before.into_iter().any(|other| other > at)
+        };
+        let Some(at) = (0..order.len()).filter(|at| self.sums_up(*at)).find(is_crossed) else { return Ok(()) };
+        Err(Refusal::new(
+            ErrorCode::Protected,
+            format!(
+                "`{}` contains the provider's summary, which replaces everything before it.",
+                self.view.frames[at].id
+            ),
+            "Name a place on the same side of that frame.",
+        ))
+    }
+
+    /// Whether a frame contains the provider's summary of what is before it.
+    fn sums_up(&self, frame: usize) -> bool {
+        let sums_up = |laid: &ViewUnit| match laid.unit {
+            Unit::Source { message, block: Some(block) } => {
+                let block = self.source.messages[message].blocks.get(block);
+                self.summed_up.contains(&message) || block.is_some_and(|block| block.sums_up)
+            }
+            _ => false,
+        };
+        let units = self.view.units(&self.view.frames[frame], self.source.messages);
+        units.iter().any(|laid| laid.covered.is_none() && sums_up(laid))
     }
 
     fn is_there(&self, frames: &[usize]) -> Refusal {
@@ -191,6 +223,10 @@ impl Desk<'_> {
         } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
             // Frames that are apart come together behind the first one.
             self.refuse_settings(&frames[1..])?;
+            let mut order: Vec<usize> = (0..self.view.frames.len()).filter(|at| !frames[1..].contains(at)).collect();
+            let at = order.partition_point(|at| *at <= frames[0]);
+            order.splice(at..at, frames[1..].iter().copied());
+            self.refuse_crossing(&order)?;
             let rest = references[1..].to_vec();
             effects.push(Effect::Move { frames: rest, to: Place::After(references[0]) });
         }

@@ -71,6 +71,7 @@ pub(super) fn said(plan: &mut Plan<'_>, role: Role, text: &str) -> Out {
 
 fn first_and_last(plan: &mut Plan<'_>) {
     let input = plan.input;
+    summary_first(plan);
     let spoken = |out: &Out| out.role != Role::System;
     let first = plan.outs.iter().find(|out| spoken(out));
     let may_open = |out: &Out| {
@@ -92,6 +93,20 @@ fn first_and_last(plan: &mut Plan<'_>) {
         let out = ours(plan, CLOSING);
         plan.outs.insert(at + 1, out);
         plan.repairs.push(Repair::new("A6", "a short user message comes last"));
+    }
+}
+
+/// A summary that the client's request opens with replaces all that was before it, so nothing of ours may precede it.
+fn summary_first(plan: &mut Plan<'_>) {
+    let input = plan.input;
+    if !facts(input, 0, 0).is_some_and(|block| block.sums_up) {
+        return;
+    }
+    let is_it = |out: &Out| out.source == Some(0) && is_compaction(input, out);
+    if let Some(at @ 1..) = plan.outs.iter().position(is_it) {
+        let out = plan.outs.remove(at);
+        plan.outs.insert(0, out);
+        plan.repairs.push(Repair::new("A3", "the provider's summary stays first"));
     }
 }
 

@@ -144,6 +144,26 @@ fn a_setting_does_not_move_with_its_frame() {
     assert_eq!(behind.refused(combine("t1,t3")).code, ErrorCode::Protected);
 }
 
+#[test]
+fn nothing_passes_a_summary_of_the_provider_and_it_stays_when_its_frame_goes() {
+    let talk = || Talk::default().human().says().human().says().human().says_summary().human().says().human().says();
+    let mut bench = Bench::new(talk());
+    assert!(bench.refused(shift("t3", end())).message.contains("`compaction`"));
+    for operation in [shift("t1", end()), shift("t4", start()), combine("t1,t4"), shift("t1", after("t3"))] {
+        let refusal = bench.refused(operation.clone());
+        assert_eq!(refusal.code, ErrorCode::Protected, "{operation:?}");
+        assert!(refusal.message.contains("`t3` contains the provider's summary"), "{refusal:?}");
+    }
+    bench.make(shift("t2", start()));
+    bench.make(shift("t4", end()));
+    bench.make(combine("t3,t4"));
+    let mut bench = Bench::new(talk());
+    bench.make(delete("t3"));
+    assert_eq!(bench.sent()[2], "t3 5.0");
+    bench.make(delete("t3#1.0"));
+    bench.make(shift("t4", start()));
+}
+
 /// Calls with their effects on files.
 fn touching(calls: &[(&str, How)]) -> Talk {
     let mut talk = Talk::default().human();

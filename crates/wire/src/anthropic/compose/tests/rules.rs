@@ -279,6 +279,16 @@ fn the_tools_of_a_server_that_the_request_names_stay() {
 }
 
 #[test]
+fn nothing_of_ours_stands_before_a_summary_that_the_request_opens_with() {
+    let summary = list("assistant", &[r#"{"type":"compaction","content":"so far","signature":"s"}"#.to_owned()]);
+    let ours = made(&[(Some(Role::User), &[r#"{"type":"text","text":"ours"}"#])]);
+    let effect = Effect::Insert { number: 1, messages: ours, to: Place::Start, title: None };
+    let done = Case::of(&[&summary, &user("a"), &says("b"), &user("c")]).effect(effect).compose();
+    let messages = [summary, list("user", &[text("ours")]), user("a"), says("b"), user("c")];
+    assert_eq!((done.messages(), done.rules()), (messages.to_vec(), vec!["A3"]));
+}
+
+#[test]
 fn nothing_of_ours_brings_cache_marks() {
     let result = r#"{"type":"tool_result","tool_use_id":"n1","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}"#;
     let by: [(Option<Role>, &[&str]); 2] = [(Some(Role::Assistant), &[&call("n1")]), (Some(Role::User), &[result])];
