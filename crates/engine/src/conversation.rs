@@ -42,7 +42,7 @@ use ctx_core::fast_map::FastMap;
 use ctx_core::message::{Message, Role};
 use ctx_core::tokens;
 use ctx_core::tree::Slot;
-use ctx_core::{Key, SlotId, Tree, frames};
+use ctx_core::{Key, Replies, SlotId, Tree, frames};
 use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
@@ -168,6 +168,7 @@ impl Conversation {
             tree.reserve(self.messages.tree.next_slot(0));
             self.messages.tree = tree;
             self.messages.left = LeftPaths::default();
+            self.messages.replies = Replies::default();
             self.cache.ends.clear();
             self.cache.rewritten.clear();
             self.messages.versions.clear();
@@ -180,6 +181,11 @@ impl Conversation {
         self.reasoning.rebind(&turn.bound);
         let is_edited = self.is_edited();
         let seen: Vec<SlotId> = versions.iter().map(|(slot, ..)| *slot).collect();
+        let tree = &self.messages.tree;
+        let before = tree.current().last().map(|tip| tree.slot_at(*tip).id);
+        let is_new = |slot: SlotId| tree.slot(slot).is_none();
+        let replies = versions.iter().filter(|(slot, _, facts)| facts.role != Role::User && is_new(*slot));
+        let replies: Vec<SlotId> = replies.map(|(slot, ..)| *slot).collect();
         self.usage
             .hidden_thinking
             .size(versions.iter_mut().map(|(slot, _, facts)| (*slot, facts)), &self.usage.calibration);
@@ -197,6 +203,7 @@ impl Conversation {
         let slots: Vec<SlotId> = turn.slots.iter().map(|&slot| SlotId(slot)).collect();
         let tip = self.messages.tree.extend(turn.base, &slots)?;
         if turn.current {
+            before.into_iter().for_each(|before| self.messages.replies.come(before, &replies));
             let moved = self.messages.tree.set_current(tip);
             self.messages.left.leave(&self.messages.tree, &self.messages.numbers, &moved, compacted);
             let changed = seen.iter().filter_map(|slot| self.messages.tree.depth_of(*slot)).min();

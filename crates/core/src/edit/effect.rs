@@ -329,14 +329,27 @@ impl Effect {
 
     /// The slots it names: of messages, or before pending replies.
     pub fn slots(&self) -> Vec<SlotId> {
-        let of_message = |of: &MessageRef| match of {
-            MessageRef::Slot(slot) | MessageRef::Reply { after: slot, .. } => *slot,
+        let slot = |of: MessageRef| match of {
+            MessageRef::Slot(slot) | MessageRef::Reply { after: slot, .. } => slot,
         };
+        self.messages().into_iter().map(slot).collect()
+    }
+
+    /// The messages before the pending replies that it names.
+    pub fn pending(&self) -> Vec<SlotId> {
+        let after = |of: MessageRef| match of {
+            MessageRef::Slot(_) => None,
+            MessageRef::Reply { after, .. } => Some(after),
+        };
+        self.messages().into_iter().filter_map(after).collect()
+    }
+
+    fn messages(&self) -> Vec<MessageRef> {
         let of_key = |key: &FrameKey| match key {
-            FrameKey::Opened(slot) => Some(*slot),
+            FrameKey::Opened(slot) => Some(MessageRef::Slot(*slot)),
             FrameKey::Made { .. } => None,
         };
-        let of_frame = |frame: &FrameRef| [of_key(&frame.key), frame.until.map(|(of, _)| of_message(&of))];
+        let of_frame = |frame: &FrameRef| [of_key(&frame.key), frame.until.map(|(of, _)| of)];
         let of_place = |place: &Place| match place {
             Place::After(frame) => of_frame(frame),
             Place::Start => [None, None],
@@ -344,18 +357,18 @@ impl Effect {
         match self {
             Effect::Replace { covers, .. } => {
                 let of_cover = |cover: &Cover| match cover {
-                    Cover::Blocks(blocks) => Some(of_message(&blocks.of)),
+                    Cover::Blocks(blocks) => Some(blocks.of),
                     _ => None,
                 };
                 covers.iter().filter_map(of_cover).collect()
             }
-            Effect::Results { results, .. } => results.iter().map(|result| of_message(&result.of)).collect(),
+            Effect::Results { results, .. } => results.iter().map(|result| result.of).collect(),
             Effect::Insert { to, .. } => of_place(to).into_iter().flatten().collect(),
             Effect::Move { frames, to } => frames.iter().flat_map(of_frame).chain(of_place(to)).flatten().collect(),
             Effect::Combine { frames } => frames.iter().flat_map(of_frame).flatten().collect(),
             Effect::Split { frame, before } => {
                 let of_cut = |cut: &CutPoint| match cut {
-                    CutPoint::Block(of, _) => Some(of_message(of)),
+                    CutPoint::Block(of, _) => Some(*of),
                     CutPoint::Made(_) => None,
                 };
                 before.iter().filter_map(of_cut).chain(of_key(frame)).collect()

@@ -10,14 +10,15 @@ mod view;
 use super::effect::{self, Cover, Effect, EffectId, FrameKey, MessageRef, NewMessage, NewMessageId};
 use super::frame_id::FrameId;
 use super::weigh::LeftOut;
-use crate::fast_map::{FastMap, FastSet};
+use crate::fast_map::{FastMap, FastSet, NameMap};
 use crate::frames;
 use crate::key::Key;
-use crate::links::own_id;
+use crate::links::{own_calls, own_id};
 use crate::message::{Message, Role};
 use crate::numbers::Numbers;
+use crate::replies::Replies;
 use crate::tree::SlotId;
-use std::ops::Range;
+use std::cell::OnceCell;
 pub use view::{Around, Became, Fate, Frame, Number, Segment, Status, Unit, View, ViewUnit, Visit};
 use view::{MadeFates, MadeNumber};
 
@@ -30,6 +31,8 @@ pub struct Source<'a> {
     pub system: &'a [Key],
     pub tools: &'a [&'a str],
     pub numbers: &'a Numbers,
+    /// The messages of replies that were pending, also of those behind messages that have left the path.
+    pub replies: &'a Replies,
     /// Positions where messages of another path begin; no frame crosses one.
     pub seams: &'a [usize],
 }
@@ -60,7 +63,7 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
     if !view.effects.is_empty() {
         let places: FastMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
         let held = vec![0; view.effects.len()];
-        Folding { view: &mut view, source, places, held }.run();
+        Folding { view: &mut view, source, places, held, by_id: OnceCell::new() }.run();
     }
     view
 }
@@ -111,6 +114,8 @@ struct Folding<'v, 'a, 's> {
     places: FastMap<SlotId, usize>,
     /// The number of units of each effect that no later effect has covered.
     held: Vec<usize>,
+    /// The messages by the calls in them. Computed on demand.
+    by_id: OnceCell<NameMap<&'s str, usize>>,
 }
 
 impl Folding<'_, '_, '_> {
@@ -119,22 +124,24 @@ impl Folding<'_, '_, '_> {
         match of {
             MessageRef::Slot(slot) => self.places.get(slot).copied(),
             MessageRef::Reply { after, nth, key } => {
-                let mut reply = self.reply(*after)?;
+                let reply = self.reply(*after);
                 let is_named = |at: &usize| self.source.messages[*at].key == *key;
                 let is_said = |at: &usize| self.source.messages[*at].role != Role::System;
-                let expected = reply.clone().filter(is_said).nth(*nth as usize);
+                let expected = reply.iter().copied().filter(is_said).nth(*nth as usize);
                 // The client may have left out other messages of the reply.
-                expected.filter(is_named).or_else(|| reply.find(is_named))
+                expected.filter(is_named).or_else(|| reply.into_iter().find(is_named))
             }
         }
     }
 
-    /// The messages of the reply after a slot: up to the next message of the user.
-    fn reply(&self, after: SlotId) -> Option<Range<usize>> {
-        let start = self.places.get(&after)? + 1;
-        let behind = self.source.messages.get(start..)?;
-        let count = behind.iter().take_while(|message| message.role != Role::User).count();
-        Some(start..start + count)
+    /// The messages of the reply after a slot: up to the next message of the user. If the slot has left the path, those
+    /// that are still on it.
+    fn reply(&self, after: SlotId) -> Vec<usize> {
+        let Some(before) = self.places.get(&after) else {
+            return self.source.replies.after(after).iter().filter_map(|slot| self.places.get(slot).copied()).collect();
+        };
+        let behind = self.source.messages.iter().enumerate().skip(before + 1);
+        behind.take_while(|(_, message)| message.role != Role::User).map(|(at, _)| at).collect()
     }
 
     /// Finds a message of a reply that the client has rewritten since, by the ids of its calls, which are unique.
@@ -142,7 +149,17 @@ impl Folding<'_, '_, '_> {
         let MessageRef::Reply { after, .. } = of else { return None };
         let has = |at: &usize, id: &str| self.source.messages[*at].blocks.iter().any(|block| own_id(block) == Some(id));
         let ids = blocks.iter().filter_map(|named| named.id.as_deref());
-        self.reply(*after)?.find(|at| ids.clone().any(|id| has(at, id)))
+        let found = self.reply(*after).into_iter().find(|at| ids.clone().any(|id| has(at, id)));
+        // A fork does not know what its parent's client sent back.
+        let anywhere = || ids.clone().find_map(|id| self.calls().get(id).copied());
+        found.or_else(|| anywhere().filter(|_| !self.places.contains_key(after)))
+    }
+
+    fn calls(&self) -> &NameMap<&str, usize> {
+        self.by_id.get_or_init(|| {
+            let messages = self.source.messages.iter().enumerate();
+            messages.flat_map(|(at, message)| own_calls(message).map(move |id| (id, at))).collect()
+        })
     }
 
     fn run(&mut self) {

@@ -10,6 +10,7 @@ use crate::content::{Content, WireId};
 use crate::key::Key;
 use crate::message::{Block, Kind, Message, Role};
 use crate::numbers::Numbers;
+use crate::replies::Replies;
 use crate::tree::SlotId;
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub struct Talk {
     /// The next slot and tool id.
     pub next: u64,
     pub open: Vec<(Arc<str>, Arc<str>)>,
+    pub replies: Replies,
 }
 
 pub fn key(of: &str) -> Key {
@@ -143,8 +145,21 @@ impl Talk {
         if self.slots.last() == Some(&PENDING) {
             self.slots.pop();
             self.next += 1;
+            if let Some(before) = self.slots.last() {
+                self.replies.come(*before, &[SlotId(self.next)]);
+            }
             self.slots.push(SlotId(self.next));
         }
+        self
+    }
+
+    /// The client has summarised all before its last messages.
+    pub fn compacted(mut self, kept: usize) -> Talk {
+        let from = self.messages.len() - kept;
+        let summary = Talk { next: self.next, ..Talk::default() }.human();
+        self.next = summary.next;
+        self.slots.splice(..from, summary.slots);
+        self.messages.splice(..from, summary.messages);
         self
     }
 
@@ -234,6 +249,7 @@ impl Bench {
             system: &system,
             tools: &TOOLS,
             numbers: &numbers,
+            replies: &self.talk.replies,
             seams: &[],
         };
         let view = fold(&source, effects);

@@ -7,7 +7,7 @@ use ctx_core::edit::effect::{Effect, EffectId, PENDING};
 use ctx_core::edit::fold::{Around, Source, View, fold};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::message::Message;
-use ctx_core::{Key, Numbers, SlotId, tokens};
+use ctx_core::{Key, Numbers, Replies, SlotId, tokens};
 use ctx_wire::compose::Places;
 use ctx_wire::envelope::{Envelope, Piece};
 use std::sync::LazyLock;
@@ -19,6 +19,7 @@ pub struct Ground<'a> {
     system: Vec<Key>,
     tools: Vec<&'a str>,
     numbers: Option<&'a Numbers>,
+    replies: &'a Replies,
     seams: Vec<usize>,
     titles: Option<&'a Titles>,
 }
@@ -37,6 +38,12 @@ impl<'a> Ground<'a> {
             numbers: Some(&conversation.messages.numbers),
             ..Ground::new(slots, messages, &conversation.newest.envelope)
         }
+        .with(&conversation.messages.replies)
+    }
+
+    /// The same, with the replies that the client has sent back.
+    pub fn with(self, replies: &'a Replies) -> Ground<'a> {
+        Ground { replies, ..self }
     }
 
     /// The path, preceded by the frames that have left it. It locates content; it is not a request.
@@ -68,6 +75,7 @@ impl<'a> Ground<'a> {
             system: envelope.system.iter().map(|piece| piece.key).collect(),
             tools: envelope.tools.iter().flatten().map(|tool| &*tool.name).collect(),
             numbers: None,
+            replies: Replies::none(),
             seams: Vec::new(),
             titles: None,
         }
@@ -81,6 +89,7 @@ impl<'a> Ground<'a> {
             system: &self.system,
             tools: &self.tools,
             numbers: self.numbers.unwrap_or(&UNNUMBERED),
+            replies: self.replies,
             seams: &self.seams,
         }
     }

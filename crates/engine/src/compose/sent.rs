@@ -13,7 +13,7 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::hint::Command;
 use ctx_core::message::Message;
-use ctx_core::{ErrorCode, Key, NodeIx, SlotId, hint};
+use ctx_core::{ErrorCode, Key, NodeIx, Replies, SlotId, hint};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::compose::{ComposedRequest, Continuation, Input, Memo, Places};
@@ -27,6 +27,7 @@ pub struct AtHand<'a> {
     pub slots: Vec<SlotId>,
     pub messages: Vec<&'a Message>,
     pub digests: Vec<Key>,
+    pub replies: &'a Replies,
     /// Cached facts on the bytes of its leading messages.
     pub memo: Option<&'a Memo>,
     /// Whether it may be composed from the beginning of the previous request.
@@ -53,6 +54,7 @@ struct Draft<'a> {
 impl<'a> Draft<'a> {
     fn new(at_hand: &AtHand<'a>, effects: Vec<(EffectId, &'a Effect)>) -> Draft<'a> {
         let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
+        let ground = ground.with(at_hand.replies);
         Draft { ground, effects, view: OnceCell::new() }
     }
 
@@ -228,6 +230,7 @@ impl Conversation {
             slots: self.messages.tree.path().map(|slot| slot.id).collect(),
             messages: self.messages.tree.path().map(|slot| &slot.message).collect(),
             digests: self.digests(),
+            replies: &self.messages.replies,
             memo: None,
             under: None,
         }

@@ -4,7 +4,7 @@ use ctx_core::edit::effect::{Effect, EffectId, MessageRef};
 use ctx_core::edit::{CommitId, History};
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
-use ctx_core::{Key, SlotId};
+use ctx_core::{Key, Replies, SlotId};
 use ctx_wire::compose::Continuation;
 use std::cell::Cell;
 
@@ -15,6 +15,7 @@ pub struct Request<'a> {
     pub around: Key,
     pub slots: &'a [SlotId],
     pub messages: &'a [&'a Message],
+    pub replies: &'a Replies,
 }
 
 /// The state under which the last request was composed.
@@ -77,7 +78,7 @@ impl Continuity {
 
     /// Relates a request to the ones before. `None`: an operation waits for its answer.
     pub fn continue_with(&mut self, history: &History, strayed: bool, request: Request<'_>) -> Option<Continuation> {
-        let Request { around, slots, messages } = request;
+        let Request { around, slots, messages, .. } = request;
         // A message with a named result is gone, or has come anew.
         let is_other = self.named_until > self.messages;
         let is_awaited = |slot: &SlotId| self.awaited.contains(slot);
@@ -85,12 +86,12 @@ impl Continuity {
             && !self.rebound
             && self.messages >= self.replied_until.max(self.reply_end(messages))
             && slots.get(self.messages..).is_some_and(|rest| !rest.iter().any(is_awaited))
-            && self.grow(history, slots);
+            && self.grow(history, request);
         match goes_on {
             true => self.meet_again(slots, is_other),
             false => {
                 *self = Continuity { number: self.number + 1, strayed, ..Continuity::default() };
-                self.add(history, slots);
+                self.add(history, request);
             }
         }
         if around != self.around {
@@ -131,7 +132,7 @@ impl Continuity {
     }
 
     /// Takes in effects that replace tool results of this path; false if there are other changes.
-    fn grow(&mut self, history: &History, slots: &[SlotId]) -> bool {
+    fn grow(&mut self, history: &History, request: Request<'_>) -> bool {
         if history.head() == self.head {
             return true;
         }
@@ -142,20 +143,22 @@ impl Continuity {
             return false;
         }
         for slot in added.iter().flat_map(|(_, effect)| effect.slots()) {
-            let Some(at) = slots.iter().rposition(|other| *other == slot) else { return false };
+            let Some(at) = request.slots.iter().rposition(|other| *other == slot) else { return false };
             self.edited_from.set(self.edited_from.get().min(at));
         }
         // More effects may change requests that fewer did not.
         self.touches.set(self.touches.get().filter(|touches| *touches));
-        self.add(history, slots);
+        self.add(history, request);
         true
     }
 
     /// Adds the effects since the last request.
-    fn add(&mut self, history: &History, slots: &[SlotId]) {
+    fn add(&mut self, history: &History, Request { slots, replies, .. }: Request<'_>) {
         for (id, effect) in sent(history).into_iter().skip(self.effects.len()) {
             self.effects.push(id);
-            let slots = effect.slots();
+            // A reply that it names may be on the path without the message before it.
+            let replied = effect.pending().into_iter().flat_map(|after| replies.after(after));
+            let slots: Vec<SlotId> = effect.slots().into_iter().chain(replied.copied()).collect();
             if !replaces_results(effect) {
                 self.awaited.extend(&slots);
             }
@@ -251,7 +254,8 @@ mod tests {
             let messages: Vec<Message> = roles.iter().map(message).collect();
             let messages: Vec<&Message> = messages.iter().collect();
             self.continuity.keep(same);
-            let request = Request { around: Key::default(), slots: &slots, messages: &messages };
+            let request =
+                Request { around: Key::default(), slots: &slots, messages: &messages, replies: Replies::none() };
             self.continuity.continue_with(&self.history, true, request).expect("nothing waits")
         }
     }

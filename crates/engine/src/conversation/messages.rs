@@ -6,7 +6,7 @@ use ctx_core::edit::effect::PENDING;
 use ctx_core::fast_map::FastMap;
 use ctx_core::links;
 use ctx_core::message::Message;
-use ctx_core::{Numbers, SlotId, Tree};
+use ctx_core::{Numbers, Replies, SlotId, Tree};
 use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub struct Messages {
     pub tree: Tree,
     pub numbers: Numbers,
+    pub replies: Replies,
     pub left: LeftPaths,
     pub versions: FastMap<SlotId, SlotVersion>,
     /// Titles from a helper, see [`super::titles`].
@@ -31,6 +32,7 @@ impl Messages {
         Messages {
             tree,
             numbers: Numbers::default(),
+            replies: Replies::default(),
             left: LeftPaths::default(),
             versions: FastMap::default(),
             titles: Titles::new(),

@@ -17,12 +17,13 @@ pub fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope
     conversation.own_prefixes();
     let slots: Vec<SlotId> = conversation.messages.tree.path().map(|slot| slot.id).collect();
     let messages: Vec<&Message> = conversation.messages.tree.path().map(|slot| &slot.message).collect();
-    let request = Request { around: envelope.digest, slots: &slots, messages: &messages };
+    let replies = &conversation.messages.replies;
+    let request = Request { around: envelope.digest, slots: &slots, messages: &messages, replies };
     let strayed = conversation.reasoning.strayed;
     let under = conversation.composing.continuity.continue_with(&conversation.history, strayed, request);
     let digests = conversation.composing.chain.digests().to_vec();
     let memo = Some(&conversation.composing.memo);
-    let at_hand = AtHand { body, envelope, under, slots, messages, digests, memo };
+    let at_hand = AtHand { body, envelope, under, slots, messages, digests, replies, memo };
     let Some(sent) = conversation.outgoing(&at_hand, ready) else { return false };
     conversation.composing.weight = sent.as_ref().map(|sent| sent.weight);
     remember(conversation, sent);
@@ -68,6 +69,7 @@ pub fn beside(
             .take(same)
             .chain((same..count).map(|at| digest(body.wire(), body.message(at))))
             .collect(),
+        replies: &conversation.messages.replies,
         memo: Some(&memo),
         under: None,
     };

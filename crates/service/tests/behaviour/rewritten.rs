@@ -96,3 +96,30 @@ fn a_deleted_text_stays_away_wherever_the_client_puts_it() {
     let sent = story.leaves(&talk(json!("<system-reminder>\none\n</system-reminder>\nwords to drop")));
     assert!(!sent.contains("to drop"), "{sent}");
 }
+
+fn call(id: &str, note: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "/a", "note": note}})
+}
+
+fn result(id: &str, said: &str) -> Value {
+    user(json!([{"type": "tool_result", "tool_use_id": id, "content": said}]))
+}
+
+fn assistant(blocks: &[Value]) -> Value {
+    json!({"role": "assistant", "content": blocks})
+}
+
+#[test]
+fn a_deleted_reply_stays_away_when_the_client_has_summarised_all_before_it() {
+    let before = [user(json!("look")), assistant(&[call("toolu_1", "first")]), result("toolu_1", "found")];
+    let reply = [text("words to drop"), call("toolu_2", "also to drop")];
+    let story = Story::answered(&before.to_vec().into(), &reply);
+    story.delete("t1/2");
+    let summary = "This session is being continued from a previous conversation that ran out of context.\nThey looked.";
+    let kept = [user(json!(summary)), assistant(&reply), result("toolu_2", "found"), user(json!("go on"))];
+    let sent = story.leaves(&kept[..3].to_vec().into());
+    assert!(!sent.contains("to drop"), "{sent}");
+    let next = [&kept[..3], &[assistant(&[text("I see.")])], &kept[3..]].concat();
+    let sent = story.leaves(&next.into());
+    assert!(!sent.contains("to drop") && sent.contains("go on"), "{sent}");
+}

@@ -66,6 +66,7 @@ impl Case {
             system: &system,
             tools: &tools,
             numbers: &numbers,
+            replies: ctx_core::Replies::none(),
             seams: &[],
         };
         let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();

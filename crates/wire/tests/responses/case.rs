@@ -47,6 +47,7 @@ impl Case {
             system: &system,
             tools: &tools,
             numbers: &numbers,
+            replies: ctx_core::Replies::none(),
             seams: &[],
         };
         let id = |index: usize| EffectId { commit: CommitId(7), index: index as u32 };

@@ -71,6 +71,7 @@ impl Case {
             system: &system,
             tools: &tools,
             numbers: &numbers,
+            replies: ctx_core::Replies::none(),
             seams: &[],
         };
         let view = fold(&source, self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect());

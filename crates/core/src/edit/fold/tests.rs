@@ -364,6 +364,29 @@ fn a_reply_is_found_again_once_the_client_sends_it_back() {
 }
 
 #[test]
+fn an_edit_of_a_reply_holds_when_the_message_before_it_leaves_the_path() {
+    let mut bench = Bench::new(talk().human().calls(&["Read"]).results().calls(&["Bash"]).pending());
+    bench.make(delete("t4/2"));
+    bench.talk = bench.talk.arrived().results();
+    assert_eq!(bench.sent()[3], "t4 14.0 15.0 15.1 16.0 18.0");
+    bench.talk = bench.talk.compacted(2);
+    assert_eq!(bench.sent(), ["t1 0.0 2.0"]);
+    bench.talk.replies = Default::default();
+    assert_eq!(bench.sent(), ["t1 0.0 2.0"], "the ids of its calls tell which it is");
+    // So does a reply without calls.
+    let mut bench = Bench::new(talk().human().says().pending());
+    bench.make(delete("t4#1"));
+    bench.talk = bench.talk.arrived().human().compacted(2);
+    assert_eq!(bench.sent(), ["t1 0.0", "t2 2.0"]);
+    // But not another one with the same words.
+    let mut bench = Bench::new(Talk::default().human().says().human().says().pending());
+    bench.talk.messages[1].key = bench.talk.messages[3].key;
+    bench.make(delete("t2#1"));
+    bench.talk = bench.talk.rewind(2).human();
+    assert_eq!(bench.sent(), ["t1 0.0 1.0", "t2 2.0"]);
+}
+
+#[test]
 fn an_edit_holds_when_the_clients_own_note_before_it_has_gone() {
     let mut bench = Bench::new(Talk::default().human().says());
     let text = bench.talk.messages[0].blocks[0].clone();

@@ -98,6 +98,7 @@ impl Case {
             system: &system,
             tools: &tools,
             numbers: &ctx_core::Numbers::default(),
+            replies: ctx_core::Replies::none(),
             seams: &[],
         };
         let id = |index: usize| EffectId { commit: CommitId(1), index: index as u32 };

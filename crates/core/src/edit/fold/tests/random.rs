@@ -153,9 +153,18 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
                 let at = match of {
                     MessageRef::Slot(slot) => source.slots.iter().position(|other| other == slot),
                     MessageRef::Reply { after, .. } => {
-                        let after = source.slots.iter().position(|other| other == after);
+                        let place = |slot: &SlotId| source.slots.iter().position(|other| other == slot);
                         let is_said = |at: &usize| source.messages[*at].role != Role::System;
-                        after.and_then(|at| (at + 1..source.messages.len()).find(is_said))
+                        let is_same = |at: &usize| source.messages[*at].key == *key;
+                        let has_call = |at: &usize| blocks.iter().any(|named| has_id(source.messages[*at], &named.id));
+                        let mut all = 0..source.messages.len();
+                        match place(after) {
+                            Some(at) => all.skip(at + 1).find(is_said),
+                            None => {
+                                let mut known = source.replies.after(*after).iter().filter_map(place);
+                                known.find(is_same).or_else(|| all.find(has_call))
+                            }
+                        }
                     }
                 };
                 let Some(facts) = at.and_then(|at| source.messages.get(at)) else { continue };
@@ -330,7 +339,7 @@ fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCas
                 let mut talk = Talk { next: old.next + 100, ..Talk::default() }.human();
                 talk.slots.extend(&old.slots[kept..]);
                 talk.messages.extend(old.messages[kept..].iter().cloned());
-                bench.talk = Talk { open: old.open, ..talk };
+                bench.talk = Talk { open: old.open, replies: old.replies, ..talk };
             }
             24..=26 if !commits.is_empty() => {
                 let pick = commits[a as usize % commits.len()];

@@ -151,6 +151,7 @@ impl Case {
             system: &system,
             tools: &tools,
             numbers: &numbers,
+            replies: ctx_core::Replies::none(),
             seams: &[],
         };
         let id = |index: usize| EffectId { commit: CommitId(1), index: index as u32 };
