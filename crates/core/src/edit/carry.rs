@@ -161,7 +161,7 @@ impl Carrier<'_> {
         for (at, mut blocks) in blocks {
             let (slot, message) = self.to.path[at];
             blocks.sort_unstable();
-            let named = blocks.into_iter().map(|block| BlockRef::of(block as u32, &message.blocks[block]));
+            let named = blocks.into_iter().filter_map(|block| BlockRef::within(message, block as u32));
             carried.push(Cover::blocks(MessageRef::Slot(slot), message.key, named.collect()));
         }
         if carried.is_empty() { Err(left) } else { Ok(carried) }

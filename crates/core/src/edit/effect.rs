@@ -65,6 +65,9 @@ pub struct BlockRef {
     /// See [`Block::words`]; none in older logs, which have none of images either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<Key>,
+    /// The characters of the tool results beside a text: the client may later put it into one of them. None in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<u32>,
 }
 
 /// Names a message of the client.
@@ -85,6 +88,9 @@ pub enum MessageRef {
 fn is_first(nth: &u32) -> bool {
     *nth == 0
 }
+
+/// The placeholder of a dropped result.
+pub const DROPPED: &str = "[Cleared to save context.]";
 
 /// The slot of each message of a pending reply, which has none yet.
 pub const PENDING: SlotId = SlotId(u64::MAX);
@@ -238,7 +244,20 @@ pub struct NewResult {
 
 impl BlockRef {
     pub fn of(at: u32, block: &Block) -> BlockRef {
-        BlockRef { at, kind: block.kind, chars: block.chars, id: own_id(block).map(Into::into), words: block.words }
+        let id = own_id(block).map(Into::into);
+        BlockRef { at, kind: block.kind, chars: block.chars, id, words: block.words, beside: None }
+    }
+
+    /// A block of this message.
+    pub fn within(message: &Message, at: u32) -> Option<BlockRef> {
+        let block = message.blocks.get(at as usize)?;
+        let is_beside = block.kind == Kind::Text && message.has_results();
+        Some(BlockRef { beside: is_beside.then(|| result_chars(message)), ..BlockRef::of(at, block) })
+    }
+
+    /// Whether it is a text of a message whose results have these characters now, and had others then.
+    fn was_beside_other_results(&self, chars: u32) -> bool {
+        self.kind == Kind::Text && self.id.is_none() && self.beside.is_none_or(|beside| beside != chars)
     }
 
     fn is(&self, block: &Block) -> bool {
@@ -286,6 +305,22 @@ pub fn find(blocks: &[BlockRef], message: &Message, same: bool) -> Vec<u32> {
     let mut found: Vec<u32> = places.into_iter().flatten().collect();
     found.sort_unstable();
     found
+}
+
+/// The tool results that may contain a named text: the client has sent it beside them before, and now sends them only.
+pub fn holders(blocks: &[BlockRef], message: &Message) -> Vec<u32> {
+    if !message.has_results() || message.blocks.iter().any(|block| block.kind == Kind::Text) {
+        return Vec::new();
+    }
+    let all = result_chars(message);
+    let inside = blocks.iter().filter(|named| named.was_beside_other_results(all));
+    let Some(least) = inside.map(|named| named.chars).min() else { return Vec::new() };
+    let holds = |block: &Block| block.kind == Kind::ToolResult && block.chars >= least;
+    (0..).zip(&message.blocks).filter(|(_, block)| holds(block)).map(|(at, _)| at).collect()
+}
+
+fn result_chars(message: &Message) -> u32 {
+    message.blocks.iter().filter(|block| block.kind == Kind::ToolResult).map(|block| block.chars).sum()
 }
 
 impl Effect {

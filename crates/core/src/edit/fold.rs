@@ -208,6 +208,11 @@ impl Folding<'_, '_, '_> {
                         self.take_over(at, before.checked_sub(1).map(|before| before as usize));
                         first.get_or_insert(First::Block(number));
                     }
+                    for block in effect::holders(blocks, facts) {
+                        let number = self.view.number(message, block as usize);
+                        self.view.fates[number as usize].result = at as u32 + 1;
+                        first.get_or_insert(First::Block(number));
+                    }
                 }
                 Cover::Made(made) => {
                     let known = self.view.by_id.get(&made.effect).copied();

@@ -9,6 +9,7 @@ mod target;
 pub use content::thinking;
 pub use target::{Scope, Target};
 
+pub use super::effect::DROPPED;
 use super::effect::{BlockRef, Cover, Effect, EffectId, MessageRef, NewMessage, NewResult, Why};
 use super::fold::{Source, Unit, View, ViewUnit};
 use super::operation::{Operation, Select};
@@ -22,9 +23,6 @@ use crate::links;
 use crate::message::{Kind, Role};
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// The placeholder of a dropped result.
-pub const DROPPED: &str = "[Cleared to save context.]";
 
 /// The start of a compacted part.
 pub const SUMMARY: &str = "[Summary of an earlier part of this conversation]";

@@ -191,7 +191,7 @@ mod tests {
     use ctx_core::message::Kind;
 
     fn block(kind: Kind) -> BlockRef {
-        BlockRef { at: 0, kind, chars: 9, id: Some("toolu_1".into()), words: None }
+        BlockRef { at: 0, kind, chars: 9, id: Some("toolu_1".into()), words: None, beside: None }
     }
 
     /// Replaces the tool result of a message.

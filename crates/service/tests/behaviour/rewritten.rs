@@ -123,3 +123,24 @@ fn a_deleted_reply_stays_away_when_the_client_has_summarised_all_before_it() {
     let sent = story.leaves(&next.into());
     assert!(!sent.contains("to drop") && sent.contains("go on"), "{sent}");
 }
+
+#[test]
+fn a_deleted_text_stays_away_when_the_client_puts_it_into_a_result() {
+    let typed = text("words to drop");
+    let found = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": "found"});
+    let talk = |results: Value| -> Value {
+        let asked = [user(json!("look")), assistant(&[call("toolu_1", "first")]), user(results)];
+        [&asked[..], &[assistant(&[text("I see.")]), user(json!("go on"))]].concat().into()
+    };
+    let story = Story::new(&talk(json!([found, typed])));
+    story.delete("t2");
+    let glued = "found\n\nThe user sent a message while you were working:\nwords to drop";
+    let inside = json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": glued}]);
+    let sent = story.leaves(&talk(inside));
+    assert!(!sent.contains("to drop") && !sent.contains("I see.") && sent.contains("Cleared"), "{sent}");
+    // A client that has only left the words out keeps its result.
+    let sent = story.leaves(&talk(json!([found])));
+    assert!(sent.contains("found") && !sent.contains("Cleared"), "{sent}");
+    let sent = story.leaves(&talk(json!([found, typed])));
+    assert!(sent.contains("found") && !sent.contains("to drop"), "{sent}");
+}

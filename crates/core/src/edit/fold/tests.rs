@@ -559,3 +559,25 @@ fn a_lone_image_that_is_spelled_otherwise_is_the_same_one() {
     assert_eq!(find(&[BlockRef::of(1, &image("as it was"))], &message, false), [1]);
     assert_eq!(find(&[BlockRef::of(0, &image("as it was"))], &message, false), [0; 0]);
 }
+
+#[test]
+fn a_text_that_a_result_has_swallowed_takes_the_result_with_it() {
+    let talk = || Talk::default().human().calls(&["Bash"]).results_and_text().says();
+    let mut bench = Bench::new(talk());
+    bench.make(delete("t2"));
+    let swallow = |bench: &mut Bench, chars: u32| {
+        let message = &mut bench.talk.messages[2];
+        (message.key, message.speaks) = (key("rewritten"), None);
+        message.blocks.truncate(1);
+        message.blocks[0].chars = chars;
+    };
+    swallow(&mut bench, 112);
+    assert_eq!(bench.sent(), ["t1 0.0 1.0 1.1 2.0=dropped"]);
+    assert!(bench.view(|_, view| view.status(view.effects().next().expect("an effect").0).source_changed));
+    swallow(&mut bench, 100);
+    assert_eq!(bench.sent(), ["t1 0.0 1.0 1.1 2.0"], "the client has left the text out");
+    let mut bench = Bench::new(talk());
+    bench.make(edit("t2#0", "instead"));
+    swallow(&mut bench, 112);
+    assert!(bench.sent()[0].contains("'instead'"), "{:?}", bench.sent());
+}

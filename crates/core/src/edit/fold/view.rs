@@ -1,6 +1,6 @@
 //! The view of a path under its effects: its frames, and the state of each block.
 
-use crate::edit::effect::{Effect, EffectId, FrameKey, NewMessage, NewMessageId, Why};
+use crate::edit::effect::{DROPPED, Effect, EffectId, FrameKey, NewMessage, NewMessageId, Why};
 use crate::edit::frame_id::FrameId;
 use crate::edit::history::CommitId;
 use crate::edit::weigh::LeftOut;
@@ -170,11 +170,12 @@ impl<'a> View<'a> {
         self.effect(id.effect)?.made().get(id.message as usize)
     }
 
-    /// The replaced content of a tool result, if any.
+    /// The replaced content of a tool result, if any. One that has swallowed a covered text is cleared with it.
     pub fn new_result(&self, laid: &ViewUnit) -> Option<&'a str> {
         let (id, text) = laid.result?;
         match self.effect(id)? {
             Effect::Results { results, .. } => results.get(text as usize).map(|result| result.text.as_str()),
+            Effect::Replace { .. } => Some(DROPPED),
             _ => None,
         }
     }
@@ -387,7 +388,7 @@ impl Frame {
             }
             match laid.result.and_then(|(id, _)| view.effect(id)) {
                 Some(Effect::Results { summarized: true, .. }) => add("results-summarized"),
-                Some(Effect::Results { .. }) => add("results-dropped"),
+                Some(Effect::Results { .. } | Effect::Replace { .. }) => add("results-dropped"),
                 _ => {}
             }
             let touched = laid.covered.or(laid.result.map(|(id, _)| id));

@@ -58,7 +58,8 @@ fn every_effect_survives_json() {
     let slot = MessageRef::Slot(SlotId(u64::MAX - 1));
     let reply = MessageRef::Reply { after: SlotId(3), nth: 0, key: key("a reply") };
     let cut = NewMessageId { effect, message: 2 };
-    let named = BlockRef { at: 3, kind: Kind::ToolResult, chars: 7, id: Some("toolu_1".into()), words: None };
+    let named =
+        BlockRef { at: 3, kind: Kind::ToolResult, chars: 7, id: Some("toolu_1".into()), words: None, beside: None };
     let opened = FrameRef { key: FrameKey::Opened(SlotId(9)), until: Some((reply, 2)) };
     let part = FrameRef { key: FrameKey::Made { effect, part: 1 << 17 }, until: None };
     let made = vec![NewMessage::text(None, "new"), NewMessage { role: Some(Role::System), content: vec![] }];

@@ -315,7 +315,7 @@ impl Desk<'_> {
                 Unit::Source { message, block } => {
                     let facts = self.source.messages[message];
                     let of = self.message_ref(message);
-                    let named = block.and_then(|at| Some(BlockRef::of(at as u32, facts.blocks.get(at)?)));
+                    let named = block.and_then(|at| BlockRef::within(facts, at as u32));
                     // Also if synthetic content is in the middle of the message.
                     match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks(_))) {
                         Some(Cover::Blocks(last)) if last.of == of => last.blocks.extend(named),
