@@ -118,12 +118,13 @@ impl Parts {
         let counts_on = |day: Day| since.is_none_or(|since| day.min(today) >= since);
         let cards: HashMap<String, Card> =
             lock(&self.directory).cards().map(|card| (card.id.clone(), card.clone())).collect();
+        let is_meant = |id: &String| only.as_ref().is_none_or(|only| only == id);
         let mut found =
             Figures { skipped: ledger.skipped(), prices_as_of: self.engine.models.as_of.clone(), ..Figures::default() };
         for (id, talk) in ledger.talks() {
             // Costs of an imported copy were paid elsewhere.
             let is_copy = cards.get(id).is_some_and(|card| card.imported);
-            if is_copy || only.as_ref().is_some_and(|only| only != id) {
+            if is_copy || !is_meant(id) {
                 continue;
             }
             let mut counts = false;
@@ -150,7 +151,7 @@ impl Parts {
                 }
             }
         }
-        for figures in ledger.removed() {
+        for figures in ledger.removed().filter(|figures| is_meant(&figures.conversation)) {
             let id = &figures.conversation;
             for ((day, model), sum) in figures.days().filter(|((day, _), _)| counts_on(*day)) {
                 let day = day.min(today);

@@ -10,10 +10,12 @@ use ctx_core::day::Day;
 use ctx_core::edit::effect::{Effect, Why};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};
+use ctx_engine::card::{self, Card};
 use ctx_engine::log;
-use ctx_store::{MemoryStore, NewRecord, Record, Step, Store};
+use ctx_store::{MemoryStore, NewRecord, Note, Record, Step, Store};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const MODEL: &str = "claude-opus-5-5";
@@ -247,6 +249,12 @@ fn keyed(stats: &Stats) -> Vec<(Option<String>, Spending)> {
     groups
 }
 
+/// The cards of the conversations of these rows: only those with one can be named.
+fn cards(rows: &[Given]) -> Vec<Note> {
+    let ids: BTreeSet<String> = rows.iter().map(|row| format!("c{}", row.0 % 4)).collect();
+    ids.into_iter().map(|id| card::note(&Card { id, ..Card::default() })).collect()
+}
+
 /// Removes everything that is due; returns the number of conversations.
 fn retain(service: &Service, rules: Retention) -> u64 {
     let mut removed = 0;
@@ -299,9 +307,18 @@ proptest! {
         compare(&removing, &keeping);
         // The session goes on, and is removed again.
         for store in [&store, &twin] {
-            store.append(vec![Step { records: records(&more), ..Step::default() }]).expect("stored");
+            store.append(vec![Step { records: records(&more), notes: cards(&more), ..Step::default() }]).expect("stored");
         }
         let removing = Service::open(store.clone()).expect("a service");
+        let keeping = Service::open(twin.clone()).expect("a service");
+        for id in cards(&more).into_iter().map(|card| card.conversation) {
+            let spent = |service: &Service| {
+                let only = StatsScope { conversation: Some(id.clone()), ..StatsScope::default() };
+                let total = service.stats(&only).expect("stats").total;
+                (total.requests, total.input, total.cache_read, total.cache_write, total.output)
+            };
+            prop_assert_eq!(spent(&removing), spent(&keeping), "only {}", id);
+        }
         retain(&removing, CONTENT);
         let (total, day) = (keeping.stats(&StatsScope::default()).expect("stats").total, Grouping::Day);
         let after = removing.stats(&StatsScope { by: day, ..StatsScope::default() }).expect("stats").total;
