@@ -18,6 +18,6 @@ pub use model::{Model, Surcharge};
 pub use names::bare;
 pub use price::{Price, WritePrice};
 pub use provider::Provider;
-pub use rates::{BreakEven, CacheState, EditCost, Rates, Sizes};
+pub use rates::{BreakEven, CacheState, EditCost, EditRates, Rates, Sizes};
 pub use setting::Setting;
 pub use usage::{CacheWrite, Usage};

@@ -31,6 +31,14 @@ pub struct Sizes {
     pub kept: u64,
 }
 
+/// The rates of a prompt without and with an edit, which may take it below or above the size from which prompts cost
+/// more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EditRates {
+    pub without: Rates,
+    pub with: Rates,
+}
+
 /// The cost of the prompts of a conversation with and without an edit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EditCost {
@@ -70,28 +78,56 @@ impl From<&CacheRules> for Rates {
 impl Rates {
     /// In input tokens.
     pub fn relative(self) -> Rates {
-        Rates { fresh: 1.0, read: self.read / self.fresh, write: self.write / self.fresh }
+        self.by(self.fresh)
+    }
+
+    fn by(self, unit: f64) -> Rates {
+        Rates { fresh: self.fresh / unit, read: self.read / unit, write: self.write / unit }
     }
 
     /// Per token, if these are per million.
     pub fn per_token(self) -> Rates {
-        Rates { fresh: self.fresh / 1e6, read: self.read / 1e6, write: self.write / 1e6 }
+        self.by(1e6)
+    }
+}
+
+impl From<Rates> for EditRates {
+    /// Those of a prompt that costs the same per token with the edit.
+    fn from(rates: Rates) -> EditRates {
+        EditRates { without: rates, with: rates }
+    }
+}
+
+impl EditRates {
+    /// In input tokens of the prompt without the edit.
+    pub fn relative(self) -> EditRates {
+        let unit = self.without.fresh;
+        EditRates { without: self.without.by(unit), with: self.with.by(unit) }
     }
 }
 
 impl EditCost {
-    pub fn of(sizes: Sizes, state: CacheState, rates: Rates) -> EditCost {
+    pub fn of(sizes: Sizes, state: CacheState, EditRates { without: old, with: new }: EditRates) -> EditCost {
         let (before, after) = (sizes.before as f64, sizes.after as f64);
         let kept = (sizes.kept as f64).min(after);
-        let Rates { fresh, read, write } = rates;
         let (without, next_without, first, later) = match state {
-            CacheState::Warm => (read * before, read * before, read * kept + write * (after - kept), read * after),
-            CacheState::Cold => (read * before, write * before, write * after, read * after),
-            CacheState::Unused => (fresh * before, fresh * before, fresh * after, fresh * after),
+            CacheState::Warm => {
+                let first = new.read * kept + new.write * (after - kept);
+                (old.read * before, old.read * before, first, new.read * after)
+            }
+            CacheState::Cold => (old.read * before, old.write * before, new.write * after, new.read * after),
+            CacheState::Unused => (old.fresh * before, old.fresh * before, new.fresh * after, new.fresh * after),
         };
-        let requests = BreakEven::of(after - kept, before - after, state, rates).requests();
-        let pays_off_after = requests.map(|requests| requests.ceil().max(1.0) as u64);
-        EditCost { without, next_without, first, later, pays_off_after }
+        let cost = EditCost { without, next_without, first, later, pays_off_after: None };
+        EditCost { pays_off_after: cost.requests(), ..cost }
+    }
+
+    /// The number of requests after which the edit has cost no more than doing without it; the first one counts.
+    fn requests(&self) -> Option<u64> {
+        /// Differences of large figures are not exact.
+        const SLACK: f64 = 1e-9;
+        let more = self.once() / self.saves();
+        (self.saves() > 0.0).then(|| (1.0 + more - SLACK).ceil().max(1.0) as u64)
     }
 
     /// The additional cost of the next request; negative if the edit saves at once.
@@ -151,13 +187,13 @@ mod tests {
 
     #[test]
     fn a_warm_cache_is_written_again_behind_the_change() {
-        let cost = EditCost::of(SIZES, CacheState::Warm, Rates::default());
+        let cost = EditCost::of(SIZES, CacheState::Warm, Rates::default().into());
         assert_eq!([cost.without, cost.next_without, cost.first, cost.later], [1_000.0, 1_000.0, 2_900.0, 600.0]);
         assert_eq!((cost.once(), cost.saves()), (1_900.0, 400.0));
         assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
         let hour = Rates { fresh: 4.0, read: 0.2, write: 8.0 };
         assert_eq!(
-            EditCost::of(SIZES, CacheState::Warm, hour).pays_off_after,
+            EditCost::of(SIZES, CacheState::Warm, hour.into()).pays_off_after,
             Some(20),
             "dear to write, cheap to read"
         );
@@ -165,16 +201,32 @@ mod tests {
 
     #[test]
     fn a_cold_or_unused_cache_makes_an_edit_free() {
-        let cost = EditCost::of(SIZES, CacheState::Cold, Rates::default());
+        let cost = EditCost::of(SIZES, CacheState::Cold, Rates::default().into());
         assert_eq!((cost.once(), cost.saves(), cost.pays_off_after), (-5_000.0, 400.0, Some(1)));
-        let cost = EditCost::of(SIZES, CacheState::Unused, Rates::default());
+        let cost = EditCost::of(SIZES, CacheState::Unused, Rates::default().into());
         assert_eq!((cost.once(), cost.saves(), cost.pays_off_after), (-4_000.0, 4_000.0, Some(1)));
+    }
+
+    #[test]
+    fn each_side_is_priced_by_the_size_of_its_prompt() {
+        let cheap = Rates { fresh: 1.0, read: 0.1, write: 1.25 };
+        let dear = Rates { fresh: 2.0, read: 0.2, write: 2.5 };
+        let rates = EditRates { without: dear, with: cheap };
+        let cost = EditCost::of(SIZES, CacheState::Warm, rates);
+        assert_eq!([cost.without, cost.next_without, cost.first, cost.later], [2_000.0, 2_000.0, 2_900.0, 600.0]);
+        assert_eq!(cost.pays_off_after, Some(2), "2,900 + 600 = 3,500 < 2 × 2,000");
+        let cold = EditCost::of(SIZES, CacheState::Cold, rates);
+        assert_eq!([cold.next_without, cold.first, cold.once()], [25_000.0, 7_500.0, -17_500.0]);
+        let back = EditCost::of(SIZES, CacheState::Warm, EditRates { without: cheap, with: dear });
+        assert_eq!((back.saves(), back.pays_off_after), (-200.0, None), "smaller, and yet dearer");
+        let relative = rates.relative();
+        assert_eq!((relative.without.fresh, relative.with.fresh), (1.0, 0.5), "in the same unit");
     }
 
     #[test]
     fn an_edit_that_saves_nothing_never_pays_off() {
         for state in [CacheState::Warm, CacheState::Cold, CacheState::Unused] {
-            let cost = EditCost::of(Sizes { before: 0, after: 10, kept: 0 }, state, Rates::default());
+            let cost = EditCost::of(Sizes { before: 0, after: 10, kept: 0 }, state, Rates::default().into());
             assert_eq!(cost.pays_off_after, None);
         }
     }

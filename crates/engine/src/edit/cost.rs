@@ -9,12 +9,12 @@ use crate::conversation::Conversation;
 use ctx_api::cost::{Cache, Cost, Money};
 use ctx_api::edit::{EditResult, When};
 use ctx_core::edit::fold::View;
-use ctx_models::{CacheState, EditCost, Models, Rates, Sizes};
+use ctx_models::{CacheState, EditCost, EditRates, Models, Rates, Sizes};
 
-/// The rates of a conversation's model, in dollars per token.
+/// The rates of a model for a prompt without and with an edit, in dollars per token.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRates {
-    pub rates: Rates,
+    pub rates: EditRates,
     /// They are those of another model of the family.
     pub nearest: bool,
 }
@@ -35,9 +35,9 @@ fn money(cost: &EditCost, nearest: bool) -> Money {
 /// The cost of a change of these sizes.
 fn edit_cost(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
     let tokens = |weighed: f64| weighed.round() as u64;
-    let known = model.map(|model| model.rates).filter(|rates| rates.fresh > 0.0);
+    let known = model.map(|model| model.rates).filter(|rates| rates.without.fresh > 0.0);
     let state = CacheState::from(cache);
-    let weighed = EditCost::of(sizes, state, known.map_or_else(Rates::default, Rates::relative));
+    let weighed = EditCost::of(sizes, state, known.map_or_else(|| Rates::default().into(), EditRates::relative));
     let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
     Cost {
         cache,
@@ -79,7 +79,8 @@ impl Engine {
             }
         };
         let sizes = Sizes { before: applied.tokens_before, after: applied.tokens_after, kept };
-        let cost = edit_cost(sizes, cache, rates(&self.models, conversation, applied.tokens_after));
+        let model = conversation.newest.envelope.model.as_deref();
+        let cost = edit_cost(sizes, cache, rates(&self.models, model, conversation.lifetime(), sizes));
         // The same figure before and after an edit.
         applied.preview.tokens_reread = cost.reread;
         applied.preview.cost = Some(cost);
@@ -109,10 +110,12 @@ impl Conversation {
     }
 }
 
-/// The rates of a conversation's model for a prompt of this size.
-fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<ModelRates> {
-    let (price, stand_in) = models.price(conversation.newest.envelope.model.as_deref()?, prompt)?;
-    Some(ModelRates { rates: price.rates(conversation.lifetime()).per_token(), nearest: stand_in.is_some() })
+/// The rates of a model with this cache lifetime for prompts of these sizes.
+fn rates(models: &Models, model: Option<&str>, lifetime: u64, sizes: Sizes) -> Option<ModelRates> {
+    let of = |prompt: u64| models.price(model?, prompt);
+    let ((without, stand_in), (with, _)) = (of(sizes.before)?, of(sizes.after)?);
+    let [without, with] = [without, with].map(|price| price.rates(lifetime).per_token());
+    Some(ModelRates { rates: EditRates { without, with }, nearest: stand_in.is_some() })
 }
 
 #[cfg(test)]
@@ -120,7 +123,8 @@ mod tests {
     use super::*;
 
     const SIZES: Sizes = Sizes { before: 10_000, after: 6_000, kept: 4_000 };
-    const RATES: ModelRates = ModelRates { rates: Rates { fresh: 4e-6, read: 2e-7, write: 8e-6 }, nearest: false };
+    const OPUS: Rates = Rates { fresh: 4e-6, read: 2e-7, write: 8e-6 };
+    const RATES: ModelRates = ModelRates { rates: EditRates { without: OPUS, with: OPUS }, nearest: false };
 
     fn near(one: f64, other: f64) -> bool {
         (one - other).abs() < 1e-12
@@ -154,6 +158,27 @@ mod tests {
         let cost = edit_cost(SIZES, Cache::Unused, None);
         assert_eq!((cost.without, cost.first, cost.later, cost.once), (10_000, 6_000, 6_000, -4_000));
         assert_eq!((cost.pays_off_after, cost.money), (Some(1), None));
+    }
+
+    #[test]
+    fn an_edit_that_takes_a_prompt_below_the_size_from_which_it_costs_more_also_saves_the_surcharge() {
+        let cost = |before, after| {
+            let sizes = Sizes { before, after, kept: 100_000 };
+            let model = rates(Models::listed(), Some("gpt-6.1-sol"), 1_800, sizes);
+            edit_cost(sizes, Cache::Warm, model)
+        };
+        let below = cost(300_000, 200_000);
+        let money = below.money.expect("prices");
+        // Twice as much above 272,000 tokens: 0.2 for a read; below, 0.1, and 2.5 for a write.
+        assert!(near(money.without, 0.06) && near(money.next_without, 0.06), "{money:?}");
+        assert!(near(money.first, 0.26) && near(money.later, 0.02), "{money:?}");
+        assert!(near(money.once, 0.2) && near(money.saves, 0.04), "{money:?}");
+        assert_eq!((below.pays_off_after, money.pays_off_after), (Some(6), Some(6)));
+        assert_eq!((below.without, below.later), (15_000, 5_000), "in input tokens of the prompt without the edit");
+        let above = cost(400_000, 300_000).money.expect("prices");
+        assert!(near(above.without, 0.08) && near(above.later, 0.06), "{above:?}");
+        let grown = cost(200_000, 300_000).money.expect("prices");
+        assert!(near(grown.without, 0.02) && near(grown.later, 0.06) && grown.pays_off_after.is_none(), "{grown:?}");
     }
 
     #[test]
