@@ -120,7 +120,9 @@ impl Engine {
     ) -> Entry {
         let AttributedRequest { received, class, detail, origin } = found;
         let ReceivedRequest { body, same, envelope, packed, spare, messages } = received;
-        let mut warm_until = self.warm_until(conversation, envelope.model.as_deref(), by.at);
+        // Before this request: it may be the first for its model, but an edit would have the others rewrite later.
+        let mut warm_until = conversation.warm_until();
+        self.expect_model(conversation, envelope.model.as_deref());
         conversation.progress.heard = conversation.progress.heard.max(by.at);
         // After a gap in the log everything is recorded again; nothing may refer to lost records.
         let same = if conversation.log.broken { 0 } else { same.min(conversation.messages.tree.current().len()) };
@@ -185,13 +187,10 @@ impl Engine {
         entry
     }
 
-    /// Until when the cache was warm before this request. Each model has its own cache.
-    fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
+    /// Sets the lifetime of the cache, and the tokenizer, to those of a request's model.
+    fn expect_model(&self, conversation: &mut Conversation, model: Option<&str>) {
         conversation.cache.keep_for(self.kept_for(model));
         model.into_iter().for_each(|model| conversation.usage.calibration.expects(model));
-        let is_other =
-            conversation.newest.envelope.model.as_deref() != model && !conversation.cache.forecast.holds(model, at);
-        if is_other { 0 } else { conversation.warm_until() }
     }
 
     /// Applies deferred edits whose moment is this request, then those of the automatic editor. They affect this

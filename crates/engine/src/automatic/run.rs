@@ -31,7 +31,7 @@ const UNKEPT: ErrorCode = ErrorCode::NotWritten;
 /// The moment of a request's arrival.
 pub struct Moment<'m> {
     pub at: u64,
-    /// Until when the provider's cache may have held content of the conversation.
+    /// Until when the provider's cache may have held content of the conversation, for any model.
     pub warm_until: u64,
     /// Messages that were never sent before.
     pub new: &'m FastSet<SlotId>,

@@ -70,11 +70,6 @@ impl CacheForecast {
         seconds.into_iter().for_each(|seconds| self.cache.set_lifetime(seconds));
     }
 
-    /// Whether the cache may hold content written for a model.
-    pub fn holds(&self, model: Option<&str>, at: u64) -> bool {
-        self.cache.holds(model, at)
-    }
-
     fn lifetime(&self) -> u64 {
         self.kept_for.or(self.ttl).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }

@@ -92,14 +92,20 @@ impl Conversation {
     pub fn cache(&self, now: u64) -> Cache {
         match &self.cache.answer {
             Some(cached) if cached.usage.cached() == 0 && self.progress.answered => Cache::Unused,
-            Some(_) if now < self.warm_until() => Cache::Warm,
+            Some(_) if now < self.newest_warm_until() => Cache::Warm,
             _ => Cache::Cold,
         }
     }
 
-    /// Until when the provider's cache may hold content of the conversation. An unanswered request counts from its
-    /// arrival: rather too long than too short.
+    /// Until when the provider's cache may hold content of the conversation. Each model has its own cache; this is the
+    /// end of the last one.
     pub fn warm_until(&self) -> u64 {
+        self.newest_warm_until().max(self.usage.account.warm_until())
+    }
+
+    /// The same for the cache of the newest model. An unanswered request counts from its arrival: rather too long than
+    /// too short.
+    fn newest_warm_until(&self) -> u64 {
         match &self.cache.answer {
             Some(cached) if cached.usage.cached() == 0 && self.progress.answered => 0,
             cached => {

@@ -171,11 +171,6 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         }
     }
 
-    /// Whether an entry of a model may be alive.
-    pub fn holds(&self, model: Option<&str>, at: u64) -> bool {
-        self.entries.iter().any(|entry| entry.model.as_deref() == model && at <= entry.expires)
-    }
-
     /// The prefixes that a model's request certainly finds, and their tokens if the provider counted them.
     pub fn certain(&self, model: Option<&str>, at: u64) -> impl Iterator<Item = (K, Option<u64>)> {
         let is_certain = move |entry: &&Entry<K>| entry.model.as_deref() == model && at <= entry.certain;

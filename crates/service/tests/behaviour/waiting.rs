@@ -9,6 +9,7 @@ use ctx_engine::Moments;
 use ctx_engine::attribution::SeenRequest;
 use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
+use ctx_models::{Models, Setting};
 use ctx_service::edit::Folder;
 use ctx_service::{Service, now};
 use ctx_store::MemoryStore;
@@ -32,10 +33,14 @@ impl Day {
         Day::with(Moments::default())
     }
 
-    /// Three turns, the last one just now.
     fn with(moments: Moments) -> Day {
+        Day::of(|service| service.with_moments(moments))
+    }
+
+    /// Three turns, the last one just now.
+    fn of(set: impl FnOnce(Service) -> Service) -> Day {
         let store: Arc<dyn ctx_store::Store> = Arc::new(MemoryStore::new());
-        let service = Arc::new(Service::open(store.clone()).expect("a service").with_moments(moments));
+        let service = Arc::new(set(Service::open(store.clone()).expect("a service")));
         let mut house = House::on(store);
         house.service = service;
         let mut session = Session::new(1);
@@ -141,6 +146,28 @@ fn a_deferred_edit_waits_for_a_cold_cache_and_applies_to_the_request_that_finds_
     let told: Vec<&str> =
         events.iter().filter(|event| event["kind"] == "waiting").filter_map(|event| event["state"].as_str()).collect();
     assert_eq!(told, ["waiting", "made"]);
+}
+
+#[test]
+fn a_deferred_edit_waits_until_the_caches_of_all_models_are_cold() {
+    let first = serde_json::from_slice::<Value>(&Session::new(1).user("hello").body()).expect("JSON")["model"].clone();
+    let mut models = Models::listed().clone();
+    let long = Setting { cache_seconds: Some(20 * 60), ..Setting::default() };
+    models.set(first.as_str().expect("a model"), &long).expect("set");
+    let mut day = Day::of(|service| service.with_models(models));
+    let begun = day.at;
+    day.edit(delete("t1"), When::Cold);
+    day.session = day.session.clone().model("claude-haiku-5-5");
+    day.at += MINUTE;
+    assert_eq!(day.turn(), None, "nothing is cached for this model, but the first one would write everything again");
+    let cold_at = day.house.service.waiting(&day.conversation).expect("a list").cold_at;
+    assert_eq!(cold_at, begun + 20 * MINUTE, "the alarm is set to this");
+    day.at = begun + 15 * MINUTE;
+    assert_eq!(day.turn(), None, "the cache of this model has expired, the first one's has not");
+    assert_eq!((day.state().as_str(), day.commits()), ("waiting", 0));
+    day.at = begun + 21 * MINUTE;
+    assert!(day.turn().is_some(), "both have expired");
+    assert_eq!((day.state().as_str(), day.commits()), ("made", 1));
 }
 
 #[test]

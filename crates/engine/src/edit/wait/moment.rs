@@ -8,7 +8,7 @@ use ctx_api::edit::When;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Situation {
     pub now: u64,
-    /// Until when the provider's cache may hold content of the conversation.
+    /// Until when the provider's cache may hold content of the conversation, for any model.
     pub warm_until: u64,
     /// The tokens of the next request.
     pub tokens: u64,

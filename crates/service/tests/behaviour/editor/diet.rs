@@ -108,6 +108,19 @@ fn a_conversation_that_has_begun_waits_until_its_cache_has_expired() {
 }
 
 #[test]
+fn a_conversation_that_goes_to_another_model_waits_until_both_caches_have_expired() {
+    let mut work = Work::new(Settings { mode: Mode::Off, ..on() });
+    work.get_used(4);
+    work.send();
+    work.decide(diet(Diet::default()));
+    work.session = work.session.clone().model("claude-opus-5");
+    assert_eq!(tools(&work.step("Bash", json!({"command": "make"}))).1, ["Zeta"], "the first model's cache is warm");
+    assert_eq!(tools(&work.step("Bash", json!({"command": "make"}))).1, ["Zeta"], "both are");
+    work.clock += 2 * 3_600_000;
+    assert_eq!(tools(&work.step("Bash", json!({"command": "make"}))).1, LATER);
+}
+
+#[test]
 fn settings_decide_what_stays_what_goes_and_whether_anything_does() {
     let sent = |settings: Diet| {
         let mut work = Work::new(diet(settings));
