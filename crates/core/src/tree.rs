@@ -94,6 +94,16 @@ impl Tree {
         self.nodes.len() as u32
     }
 
+    /// The number of slots so far.
+    pub fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The number of slots that came before this one.
+    pub fn number_of(&self, id: SlotId) -> Option<usize> {
+        self.by_id.get(&id).map(|&ix| ix as usize)
+    }
+
     /// The id for a new slot, after `ahead` reserved ones.
     pub fn next_slot(&self, ahead: usize) -> SlotId {
         SlotId(self.seed | (self.next + ahead as u64))

@@ -48,7 +48,7 @@ use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::Envelope;
 use identity::Identity;
-use left::{LeftFrames, LeftPaths, begins_with_summary};
+use left::{LeftFrames, begins_with_summary};
 use messages::Messages;
 use newest::NewestRequest;
 use policy::{AUTHOR, PolicyState};
@@ -166,12 +166,9 @@ impl Conversation {
             let mut tree = Tree::new(seed(self.id()));
             // No slot id is assigned twice, even if its first use was lost.
             tree.reserve(self.messages.tree.next_slot(0));
-            self.messages.tree = tree;
-            self.messages.left = LeftPaths::default();
-            self.messages.replies = Replies::default();
+            self.messages.restart(tree);
             self.cache.ends.clear();
             self.cache.rewritten.clear();
-            self.messages.versions.clear();
             self.log.broken = false;
         }
         if self.messages.tree.node_count() != turn.nodes {
@@ -194,6 +191,7 @@ impl Conversation {
             self.messages.tree.put(slot, facts);
             self.messages.versions.insert(slot, version);
         }
+        self.messages.came(self.progress.heard);
         if !turn.reply.is_empty() {
             let reply: Vec<SlotId> = turn.reply.iter().map(|&slot| SlotId(slot)).collect();
             let tip = self.messages.tree.extend(self.messages.tree.current().last().copied(), &reply)?;

@@ -426,9 +426,12 @@ pub enum Automatic {
         moment: Moment,
         author: String,
     },
-    /// Results of these calls stay: a fork inherits those that a user restored or declined to clear.
+    /// Results of these calls, and these blocks of thinking, stay: a fork inherits those that a user restored or
+    /// declined to clear.
     Kept {
         calls: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        thinking: Vec<(SlotId, usize)>,
     },
     /// Edits that would have been made in another mode.
     Noted {

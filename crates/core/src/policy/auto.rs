@@ -95,7 +95,7 @@ impl Auto {
         }
         let is_old = |thought: &&Thought| look.cold || look.steps.saturating_sub(thought.step) > self.0.thinking_age;
         // Its tokens are priced with every cut before it.
-        let thoughts = look.thinking.iter().filter(is_old);
+        let thoughts = look.thinking.iter().filter(|thought| !thought.kept).filter(is_old);
         old.extend(thoughts.map(|thought| Old {
             cut: PossibleCut { before: thought.before, removed: 0 },
             what: What::Thinking(thought),

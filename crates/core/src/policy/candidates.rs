@@ -48,6 +48,8 @@ pub struct Thought {
     pub before: u64,
     /// Its answer, counted from 0.
     pub step: usize,
+    /// A person has restored it: it goes only with a change before it.
+    pub kept: bool,
 }
 
 /// The places up to which the provider's cache certainly holds a request.
@@ -273,7 +275,8 @@ impl Desk<'_> {
                     let tokens = tokens();
                     if tokens > 0 {
                         let step = steps.get(at).copied().unwrap_or_default();
-                        sent.thinking.push(Thought { message: at, block: number, tokens, before: before(), step });
+                        let (message, block, before) = (at, number, before());
+                        sent.thinking.push(Thought { message, block, tokens, before, step, kept: false });
                     }
                 }
                 Kind::ToolUse => {

@@ -42,6 +42,14 @@ impl Candidates {
         let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
         let SentContent { items: found, mut thinking, messages, estimate } = desk.items(around);
         thinking.retain(|_| conversation.wire().binds_reasoning());
+        if !thinking.is_empty() {
+            let kept = conversation.wanted_back_thinking();
+            let is_kept = |thought: &Thought| {
+                let slot = desk.source.slots.get(thought.message);
+                slot.is_some_and(|slot| kept.contains(&(*slot, thought.block)))
+            };
+            thinking.iter_mut().for_each(|thought| thought.kept = is_kept(thought));
+        }
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
         let (index, back) = (&conversation.policy.text_index, conversation.wanted_back());
         let (items, mut laid) = (Vec::with_capacity(found.len()), NameMap::default());

@@ -25,6 +25,8 @@ pub struct Messages {
     pub versions: FastMap<SlotId, SlotVersion>,
     /// Titles from a helper, see [`super::titles`].
     pub titles: Titles,
+    /// The number of slots from each of these times on, in order.
+    arrivals: Vec<(u64, usize)>,
 }
 
 impl Messages {
@@ -36,7 +38,32 @@ impl Messages {
             left: LeftPaths::default(),
             versions: FastMap::default(),
             titles: Titles::new(),
+            arrivals: Vec::new(),
         }
+    }
+
+    /// Notes when the newest slots came.
+    pub(super) fn came(&mut self, at: u64) {
+        let count = self.tree.slot_count();
+        if self.arrivals.last().is_none_or(|(_, before)| *before != count) {
+            self.arrivals.push((at, count));
+        }
+    }
+
+    /// Starts over with an empty tree, which gives no id again.
+    pub(super) fn restart(&mut self, tree: Tree) {
+        self.tree = tree;
+        self.replies = Replies::default();
+        self.left = LeftPaths::default();
+        self.versions.clear();
+        self.arrivals.clear();
+    }
+
+    /// Whether a message had come by this time.
+    pub fn was_there(&self, slot: SlotId, at: u64) -> bool {
+        let known = self.arrivals.partition_point(|(came, _)| *came <= at);
+        let count = known.checked_sub(1).and_then(|last| self.arrivals.get(last)).map_or(0, |(_, count)| *count);
+        self.tree.number_of(slot).is_some_and(|number| number < count)
     }
 }
 
@@ -97,6 +124,23 @@ pub fn split(reply: Vec<u8>) -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_wire::anthropic::Anthropic;
+
+    #[test]
+    fn a_message_is_there_from_its_arrival_on() {
+        let message = || PendingMessage::new(&Anthropic, br#"{"role":"user","content":"x"}"#.to_vec()).facts;
+        let mut messages = Messages::new(Tree::new(1));
+        let slots = [10, 10, 30].map(|at| {
+            let slot = messages.tree.next_slot(0);
+            messages.tree.put(slot, message());
+            messages.came(at);
+            messages.came(at + 5);
+            slot
+        });
+        let there = |at: u64| slots.map(|slot| messages.was_there(slot, at));
+        assert_eq!([there(9), there(10), there(29)], [[false; 3], [true, true, false], [true, true, false]]);
+        assert_eq!((there(30), messages.was_there(SlotId(7), 99)), ([true; 3], false), "one of another conversation");
+    }
 
     #[test]
     fn a_reply_of_any_number_of_messages_is_stored() {

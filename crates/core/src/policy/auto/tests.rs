@@ -112,8 +112,10 @@ fn what_belongs_to_a_file_stays_while_that_is_worked_on() {
 
 #[test]
 fn thinking_is_a_reason_by_itself_and_goes_behind_any_change() {
-    let thought =
-        |step: usize| Thought { message: step, block: 0, tokens: 3_000, before: 20_000 + step as u64 * 5000 - 1, step };
+    let thought = |step: usize| {
+        let before = 20_000 + step as u64 * 5000 - 1;
+        Thought { message: step, block: 0, tokens: 3_000, before, step, kept: false }
+    };
     let thinking: Vec<Thought> = (0..60).map(thought).collect();
     let mut whole = Look { thinking, ..look(60, false) };
     let with_results = proposed(&whole);
@@ -121,6 +123,9 @@ fn thinking_is_a_reason_by_itself_and_goes_behind_any_change() {
     whole.items.clear();
     assert_eq!(proposed(&whole), [-1]);
     assert_eq!(proposed(&Look { cold: true, ..whole.clone() }), [-1]);
+    let mut restored = whole.clone();
+    restored.thinking.iter_mut().for_each(|thought| thought.kept = true);
+    assert!(proposed(&restored).is_empty() && proposed(&Look { cold: true, ..restored }).is_empty(), "it was restored");
     whole.thinking.retain(|thought| thought.step >= 57);
     assert!(proposed(&whole).is_empty(), "too young");
 }

@@ -2,6 +2,7 @@
 
 use crate::conversation::policy::calls::input;
 use crate::log::{Automatic, TrimmedResult};
+use ctx_core::SlotId;
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, NewResult};
 use ctx_core::policy::Item;
@@ -18,14 +19,16 @@ pub struct NotedEdits {
     inputs: HashSet<String>,
     /// Tokens that would have been trimmed from results before they were sent, by call.
     trimmed: HashMap<String, u64>,
-    /// Calls whose results a user chose to keep before this conversation forked.
+    /// Calls whose results a user chose to keep before this conversation forked, and thinking: message and block.
     kept: HashSet<String>,
+    kept_thinking: HashSet<(SlotId, usize)>,
 }
 
 impl NotedEdits {
     pub fn add(&mut self, noted: &Automatic) {
-        if let Automatic::Kept { calls } = noted {
+        if let Automatic::Kept { calls, thinking } = noted {
             self.kept.extend(calls.iter().cloned());
+            self.kept_thinking.extend(thinking);
         }
         let Automatic::Noted { calls, trimmed, inputs, .. } = noted else { return };
         self.cleared.extend(calls.iter().cloned());
@@ -54,6 +57,10 @@ impl NotedEdits {
 
     pub fn kept(&self) -> impl Iterator<Item = &str> {
         self.kept.iter().map(String::as_str)
+    }
+
+    pub fn kept_thinking(&self) -> impl Iterator<Item = (SlotId, usize)> {
+        self.kept_thinking.iter().copied()
     }
 
     /// Tokens that would have been trimmed from a result before it was sent.

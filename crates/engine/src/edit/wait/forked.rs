@@ -1,6 +1,7 @@
-//! A fork inherits the pending changes of its parent, and the results that users chose to keep.
+//! A fork inherits the pending changes of its parent, and the results and thinking that users chose to keep.
 
 use super::notes;
+use crate::automatic::restored::BlockPlace;
 use crate::conversation::Conversation;
 use crate::conversation::policy::AUTHOR;
 use crate::conversation::policy::calls::calls;
@@ -16,6 +17,8 @@ use std::collections::HashSet;
 pub struct PendingForFork {
     /// Calls whose results stay.
     kept: Vec<String>,
+    /// Thinking that stays.
+    kept_thinking: Vec<BlockPlace>,
     /// The pending changes of the current branch.
     waiting: Vec<DeferredEdit>,
     /// Until when the parent's content in the provider's cache is warm.
@@ -28,6 +31,7 @@ impl Conversation {
         let on_branch = waiting.filter(|waiting| waiting.edit.branch == self.history.current());
         PendingForFork {
             kept: self.wanted_back().into_iter().map(Cow::into_owned).collect(),
+            kept_thinking: self.wanted_back_thinking().into_iter().collect(),
             waiting: on_branch.map(|waiting| waiting.edit.clone()).collect(),
             warm_until: self.warm_until(),
         }
@@ -45,12 +49,15 @@ impl Engine {
             .collect();
         let mut kept: Vec<String> = of.kept.iter().filter(|call| there.contains(*call)).cloned().collect();
         kept.sort_unstable();
-        if !kept.is_empty() {
-            let kept = Automatic::Kept { calls: kept };
+        let path: HashSet<u64> = fork.messages.tree.path().map(|slot| slot.id.0).collect();
+        let mut thinking: Vec<BlockPlace> =
+            of.kept_thinking.iter().filter(|(slot, _)| path.contains(&slot.0)).copied().collect();
+        thinking.sort_unstable();
+        if !kept.is_empty() || !thinking.is_empty() {
+            let kept = Automatic::Kept { calls: kept, thinking };
             step.records.push(record(fork.id(), at, log::AUTOMATIC, &kept, Vec::new()));
             fork.automatic(&kept);
         }
-        let path: HashSet<u64> = fork.messages.tree.path().map(|slot| slot.id.0).collect();
         let taken = of.waiting.iter().filter_map(|deferred| taken_over(fork.wire(), deferred, &path, &there));
         let taken: Vec<DeferredEdit> = taken.collect();
         for deferred in taken {

@@ -2,7 +2,8 @@
 
 use super::work::{Work, on, results};
 use ctx_core::policy::{Mode, Settings};
-use serde_json::json;
+use serde_json::{Value, json};
+use testkit::Session;
 
 impl Work {
     fn go(&self, action: &str, target: Option<&str>) {
@@ -95,4 +96,58 @@ fn what_was_declined_stays_when_the_editor_may_act() {
     let declined = serde_json::to_string(&deferred).expect("JSON").matches("toolu_").count();
     let sent = results(&work.step("Bash", json!({"command": "make more"})));
     assert!(declined > 0 && sent[..declined].iter().all(|text| text.starts_with("line ")));
+}
+
+/// The blocks of thinking in a request.
+fn thoughts(sent: &Value) -> usize {
+    sent["messages"].to_string().matches(r#""type":"thinking""#).count()
+}
+
+impl Work {
+    /// A long conversation with thinking, and nothing else that the editor would drop.
+    fn thinking() -> Work {
+        let mut work = Work::new(on());
+        work.session = Session::new(3).lean().model("claude-opus-5-5");
+        work.session.user(&"do all of it, and think about it first. ".repeat(3_000));
+        work.send();
+        assert_eq!((0..6).map(|_| thoughts(&work.talk())).last(), Some(6));
+        assert!(work.commits().is_empty(), "{:?}", work.commits());
+        work
+    }
+
+    fn talk(&mut self) -> Value {
+        self.session.assistant("It is done.").user("go on");
+        self.send()
+    }
+
+    /// The next request, when the cache has expired.
+    fn talk_later(&mut self) -> Value {
+        self.clock += 2 * 3_600_000;
+        self.talk()
+    }
+}
+
+#[test]
+fn thinking_that_was_brought_back_stays_also_after_a_restart() {
+    let mut work = Work::thinking();
+    assert_eq!(thoughts(&work.talk_later()), 0, "all of it goes");
+    let commit = work.commits()[0].id.to_string();
+    work.go("revert", Some(&commit));
+    assert_eq!(thoughts(&work.talk()), 7, "it is back");
+    assert_eq!(thoughts(&work.talk_later()), 7, "it stays");
+    work.restart(on());
+    assert_eq!(thoughts(&work.talk_later()), 7, "also after a restart");
+}
+
+#[test]
+fn thinking_that_was_brought_back_stays_in_a_fork_too() {
+    let mut work = Work::thinking();
+    work.talk_later();
+    let commit = work.commits()[0].id.to_string();
+    work.go("revert", Some(&commit));
+    let parent = work.conversation.clone();
+    work.session = work.session.fork();
+    assert_eq!(thoughts(&work.talk()), 7);
+    assert_ne!(work.conversation, parent);
+    assert_eq!(thoughts(&work.talk_later()), 7, "what the parent's edit had dropped stays");
 }
