@@ -129,6 +129,9 @@ pub struct ArrivalRecord {
     /// Where it writes the provider's cache: the digests of the prefixes, longest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Key>,
+    /// The lifetime of the provider's cache in seconds, unless answers report it. Missing in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_for: Option<u64>,
     /// The settings for thinking and tool choice, if not the default: the cache of messages depends on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manner: Option<Key>,

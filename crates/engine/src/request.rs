@@ -168,6 +168,7 @@ impl Engine {
             changed,
             detail,
             manner: envelope.manner.key(),
+            kept_for: conversation.cache.kept_for,
             asks: by.added.names(),
             turn: Some(turn),
             ..ArrivalRecord::of(

@@ -6,6 +6,8 @@ use super::{Conversation, SlotVersion};
 use crate::envelope::{self, Whole};
 use crate::log::{self, AnswerRecord, ArrivalRecord, OpeningRecord, SIDE, Turn, Version};
 use ctx_core::{SlotId, Verdict};
+use ctx_models::Models;
+use ctx_models::cache::Writes;
 use ctx_store::{Blob, Hash, Reader, Record, Records, Snapshot, StoreError};
 use ctx_wire::WireId;
 use ctx_wire::body::Body;
@@ -120,6 +122,7 @@ impl Conversation {
                 }
                 if let Some(turn) = &arrived.turn {
                     arrived.model.iter().for_each(|model| self.usage.calibration.expects(model));
+                    self.cache.keep_for(self.stored_lifetime(arrived));
                     let message = |(slot, version): &(SlotId, SlotVersion)| {
                         Some((*slot, version.clone(), facts.get((*wire, version))?))
                     };
@@ -158,6 +161,14 @@ impl Conversation {
             _ => return None,
         }
         Some(())
+    }
+
+    /// The lifetime of the cache when a request came: the account of its answer depends on it.
+    fn stored_lifetime(&self, arrived: &ArrivalRecord) -> Option<u64> {
+        // Older records do not have it. On wires with breakpoints, answers report it.
+        let is_old = arrived.kept_for.is_none() && self.wire().cache_rules().writes != Writes::AtBreakpoints;
+        let listed = || Models::listed().cache_seconds_of(arrived.model.as_deref());
+        arrived.kept_for.or_else(|| listed().filter(|_| is_old))
     }
 
     /// The exact bytes of the newest request on the current path, from the store; `None` if a part is missing or

@@ -139,6 +139,22 @@ fn the_account_is_the_same_after_a_restart() {
 }
 
 #[test]
+fn the_account_counts_with_the_lifetime_that_the_cache_had_also_after_a_restart() {
+    let mut work = Work::new(on()).caching_for(1_800, on());
+    work.cached = Some(Vec::new());
+    work.work(30);
+    assert!(!work.commits().is_empty(), "it has edited");
+    let account = |work: &Work| work.service.context(&work.conversation).expect("a view").account.expect("an account");
+    for at in 0..3 {
+        work.clock += 20 * 60_000;
+        work.step("Bash", json!({"command": format!("make more-{at}")}));
+    }
+    let before = account(&work);
+    work.restart(on());
+    assert_eq!(account(&work), before);
+}
+
+#[test]
 fn an_edit_that_the_limit_forces_beyond_the_account_is_named_and_counted_apart() {
     let mut work = Work::new(on());
     work.cached = Some(Vec::new());

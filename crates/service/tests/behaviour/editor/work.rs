@@ -65,6 +65,14 @@ impl Work {
         work
     }
 
+    /// With a cache that lives for so many seconds.
+    pub fn caching_for(mut self, seconds: u64, settings: Settings) -> Work {
+        let setting = Setting { cache_seconds: Some(seconds), ..Setting::default() };
+        self.models.set("claude-opus-5-5", &setting).expect("a model");
+        self.restart(settings);
+        self
+    }
+
     /// The daemon ends, and begins again.
     pub fn restart(&mut self, settings: Settings) {
         self.service.settle(support::LONG);
