@@ -105,15 +105,16 @@ impl Usage {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
-    /// The same in the form common to all providers.
-    pub fn counted(&self) -> ctx_models::Usage {
+    /// The same in the form common to all providers. `asked`: the lifetime in seconds that the request asked for, if
+    /// the answer does not report that of its writes.
+    pub fn counted(&self, asked: Option<u64>) -> ctx_models::Usage {
         let long = self.cache_write_1h.unwrap_or(0).min(self.cache_write);
         let short = self.cache_write - long;
         let write = |(seconds, tokens)| Some(CacheWrite { seconds, tokens });
         ctx_models::Usage {
             input: self.prompt(),
             cache_read: self.cache_read,
-            cache_writes: [(FIVE_MINUTES, short), (ONE_HOUR, long)].map(write),
+            cache_writes: [(asked.unwrap_or(FIVE_MINUTES), short), (ONE_HOUR, long)].map(write),
             output: self.output,
             reasoning: self.thinking,
         }
@@ -122,10 +123,5 @@ impl Usage {
     /// The tokens in the provider's cache after the answer.
     pub fn cached(&self) -> u64 {
         self.cache_read.saturating_add(self.cache_write)
-    }
-
-    /// The lifetime of the end of the written prefix, in seconds.
-    pub fn ttl(&self) -> Option<u64> {
-        self.counted().lifetime()
     }
 }

@@ -285,6 +285,12 @@ impl Conversation {
         }
     }
 
+    /// The lifetime of the cache in seconds that the newest request asks for, if answers do not report it.
+    pub fn asked_lifetime(&self) -> Option<u64> {
+        let body = self.newest.last.body.as_ref()?;
+        self.wire().asked_lifetime(body.bytes(), body.spans())
+    }
+
     pub fn lifetime(&self) -> u64 {
         let told = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
         let last = self.newest.last.body.as_ref();

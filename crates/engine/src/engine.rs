@@ -44,9 +44,10 @@ impl Engine {
         Engine { nonce: AtomicU64::new(start), ..self }
     }
 
-    /// The lifetime of the provider's cache for a model in seconds, if set by the user.
-    pub fn kept_for(&self, model: Option<&str>) -> Option<u64> {
-        self.moments.cache_seconds.or_else(|| self.models.cache_seconds_of(model))
+    /// The lifetime of the provider's cache for a model in seconds, unless answers report it: set by the user, `asked`
+    /// for by the request, or usual for the provider.
+    pub fn kept_for(&self, model: Option<&str>, asked: Option<u64>) -> Option<u64> {
+        self.moments.cache_seconds.or_else(|| self.models.cache_seconds_of(model, asked))
     }
 
     /// A number that was not returned before.

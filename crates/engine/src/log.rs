@@ -268,6 +268,9 @@ pub struct AnswerRecord {
     pub stop_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "believable")]
     pub usage: Option<Usage>,
+    /// The lifetime of the cache in seconds that the request asked for, if answers do not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_lifetime: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -364,6 +367,16 @@ impl Summary {
 }
 
 impl AnswerRecord {
+    /// The counted tokens, with the lifetimes of the written ones.
+    pub fn counted(&self) -> Option<ctx_models::Usage> {
+        Some(self.usage?.counted(self.asked_lifetime))
+    }
+
+    /// The lifetime of the end of the written prefix, in seconds.
+    pub fn ttl(&self) -> Option<u64> {
+        self.counted()?.lifetime()
+    }
+
     /// Whether the provider cleared anything.
     pub fn clears(&self) -> bool {
         let counts =

@@ -122,7 +122,7 @@ impl Engine {
         let ReceivedRequest { body, same, envelope, packed, spare, messages } = received;
         // Before this request: it may be the first for its model, but an edit would have the others rewrite later.
         let mut warm_until = conversation.warm_until();
-        self.expect_model(conversation, envelope.model.as_deref());
+        self.expect_model(conversation, envelope.model.as_deref(), &body);
         conversation.progress.heard = conversation.progress.heard.max(by.at);
         // After a gap in the log everything is recorded again; nothing may refer to lost records.
         let same = if conversation.log.broken { 0 } else { same.min(conversation.messages.tree.current().len()) };
@@ -188,9 +188,10 @@ impl Engine {
         entry
     }
 
-    /// Sets the lifetime of the cache, and the tokenizer, to those of a request's model.
-    fn expect_model(&self, conversation: &mut Conversation, model: Option<&str>) {
-        conversation.cache.keep_for(self.kept_for(model));
+    /// Sets the lifetime of the cache, and the tokenizer, to those of a request.
+    fn expect_model(&self, conversation: &mut Conversation, model: Option<&str>, body: &Body) {
+        let asked = body.wire().asked_lifetime(body.bytes(), body.spans());
+        conversation.cache.keep_for(self.kept_for(model, asked));
         model.into_iter().for_each(|model| conversation.usage.calibration.expects(model));
     }
 

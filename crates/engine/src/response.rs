@@ -48,6 +48,7 @@ impl Engine {
         let reply = answer.as_ref().map(|answer| answer.reply.clone()).unwrap_or_default();
         let estimated = is_newest.then(|| conversation.estimate());
         let mut answered = to_record(conversation.wire(), ticket, ending, answer, timing, estimated);
+        answered.asked_lifetime = conversation.asked_lifetime().filter(|_| is_newest);
         recall_sent(conversation, &mut answered, is_newest);
         let is_whole = is_newest && answered.status == 200 && answered.ending == "complete";
         self.told(conversation, &mut answered, reply.first().filter(|_| is_whole).map(Vec::as_slice));
@@ -120,6 +121,7 @@ fn to_record(
         ending: ending.into(),
         stop_reason: None,
         usage: None,
+        asked_lifetime: None,
         message_id: None,
         error: None,
         param: None,

@@ -87,9 +87,9 @@ impl Models {
         self.providers.iter().find(|provider| provider.id == id)
     }
 
-    /// The lifetime of a model's cache in seconds, if requests do not choose it: set by the user, or fixed by its
-    /// provider. None if requests choose it by breakpoints, or if the provider is unknown.
-    pub fn cache_seconds_of(&self, name: Option<&str>) -> Option<u64> {
+    /// The lifetime of a model's cache in seconds, if requests do not choose it by breakpoints: set by the user,
+    /// `asked` for by the request, or usual for its provider. None if the provider is unknown.
+    pub fn cache_seconds_of(&self, name: Option<&str>, asked: Option<u64>) -> Option<u64> {
         let name = name?;
         let found = self.of(name).model();
         let rules = || match found {
@@ -98,7 +98,7 @@ impl Models {
         };
         let decides = |rules: &CacheRules| rules.writes != Writes::AtBreakpoints;
         let set = found.and_then(|model| model.cache_seconds);
-        set.or_else(|| rules().filter(decides).map(|rules| rules.usual_lifetime()))
+        set.or_else(|| rules().filter(decides).map(|rules| asked.unwrap_or_else(|| rules.usual_lifetime())))
     }
 
     /// The entry of a model, under any of its names.

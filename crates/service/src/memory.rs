@@ -66,7 +66,9 @@ impl Parts {
         conversation.messages.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
         self.note_parent(&mut conversation);
         conversation.find_folder(None);
-        conversation.cache.keep_for(self.engine.kept_for(conversation.newest.envelope.model.as_deref()));
+        let (model, asked) = (conversation.newest.envelope.model.as_deref(), conversation.asked_lifetime());
+        let kept_for = self.engine.kept_for(model, asked);
+        conversation.cache.keep_for(kept_for);
         Ok(Some(conversation))
     }
 

@@ -97,6 +97,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// The lifetime of the cache in seconds that a request asks for, whatever its breakpoints. Answers do not report it.
+    fn asked_lifetime(&self, _: &[u8], _: &Spans) -> Option<u64> {
+        None
+    }
+
     /// The cache rules for an unknown model.
     fn cache_rules(&self) -> CacheRules;
 

@@ -30,13 +30,14 @@ impl Conversation {
                 self.provider.cleared = answered.cleared_results();
                 self.provider.summed_up = self.sum_up(answered, estimated, usage.prompt());
                 let before = self.cache.answer.as_ref().and_then(|cached| cached.ttl);
-                let (ttl, head) = (usage.ttl().or(before), self.progress.asked);
+                let (ttl, head) = (answered.ttl().or(before), self.progress.asked);
                 self.cache.answer = Some(CacheReport { at, usage, ttl, head });
                 let tokens = |estimate: f64| self.tokens(estimate) as i64;
                 let removed = answered.edited.map_or(0, |edited| tokens(edited.own) - tokens(edited.sent));
                 let (model, lifetime) = (self.newest.envelope.model.as_deref(), self.lifetime());
                 let exception = head.and_then(|head| self.history.get(head)).is_some_and(|commit| commit.exception);
-                let answered = AnsweredRequest { usage: &usage, removed, model, at, lifetime, head, exception };
+                let usage = usage.counted(answered.asked_lifetime);
+                let answered = AnsweredRequest { usage, removed, model, at, lifetime, head, exception };
                 self.usage.account.add(&answered);
             }
         }

@@ -15,7 +15,7 @@ const WRITTEN: usize = 256;
 #[derive(Debug, Default)]
 pub struct CacheState {
     pub answer: Option<CacheReport>,
-    /// The lifetime of the provider's cache in seconds, if set by the user.
+    /// The lifetime of the provider's cache in seconds, unless answers report it.
     pub kept_for: Option<u64>,
     /// Digests at which the provider's cache was recently written, oldest first.
     pub written: VecDeque<Key>,

@@ -23,7 +23,7 @@ pub struct CacheForecast {
     ttl: Option<u64>,
     /// An answer has reported cache use.
     told: bool,
-    /// Its lifetime in seconds, as set by the user.
+    /// Its lifetime in seconds, unless answers report it.
     kept_for: Option<u64>,
     /// Every request writes all of itself, and answers do not report it.
     is_implicit: bool,
@@ -79,7 +79,7 @@ impl CacheForecast {
         let Some(usage) = answered.usage.filter(|_| answered.status == 200) else { return };
         let Some(PendingWrites { writer, writes }) = self.under_way.remove(&answered.request) else { return };
         self.told = true;
-        self.ttl = usage.ttl().or(self.ttl);
+        self.ttl = answered.ttl().or(self.ttl);
         let cached = if self.is_implicit { usage.prompt() } else { usage.cached() };
         if cached == 0 {
             return;

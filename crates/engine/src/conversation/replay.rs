@@ -167,7 +167,7 @@ impl Conversation {
     fn stored_lifetime(&self, arrived: &ArrivalRecord) -> Option<u64> {
         // Older records do not have it. On wires with breakpoints, answers report it.
         let is_old = arrived.kept_for.is_none() && self.wire().cache_rules().writes != Writes::AtBreakpoints;
-        let listed = || Models::listed().cache_seconds_of(arrived.model.as_deref());
+        let listed = || Models::listed().cache_seconds_of(arrived.model.as_deref(), None);
         arrived.kept_for.or_else(|| listed().filter(|_| is_old))
     }
 

@@ -4,7 +4,6 @@ use crate::compose::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::log::{self, AnswerRecord, ArrivalRecord};
 use ctx_api::map::{KindView, ShareView, TurnView};
-use ctx_api::requests::Usage;
 use ctx_core::SlotId;
 use ctx_core::edit::fold::{Unit, View, ViewUnit};
 use ctx_core::message::{Kind, Role};
@@ -124,8 +123,8 @@ pub fn turns(
                 let Ok(answered) = serde_json::from_slice::<AnswerRecord>(&record.body) else { continue };
                 let Some(usage) = answered.usage else { continue };
                 let Some((at, model, frame)) = asked.remove(&answered.request) else { continue };
-                let model = answered.model.or(model);
-                let cost = money(models, model.as_deref(), &usage);
+                let model = answered.model.clone().or(model);
+                let cost = money(models, model.as_deref(), &answered);
                 turns.push(TurnView {
                     request: answered.request,
                     at,
@@ -147,7 +146,8 @@ pub fn turns(
 }
 
 /// The cost of an answer in dollars, and the model whose prices substitute for its own, if any.
-pub fn money(models: &Models, model: Option<&str>, usage: &Usage) -> Option<(f64, Option<String>)> {
-    let (price, stand_in) = models.price(model?, usage.prompt())?;
-    Some((price.dollars(&usage.counted()), stand_in.map(str::to_owned)))
+pub fn money(models: &Models, model: Option<&str>, answered: &AnswerRecord) -> Option<(f64, Option<String>)> {
+    let usage = answered.counted()?;
+    let (price, stand_in) = models.price(model?, usage.input)?;
+    Some((price.dollars(&usage), stand_in.map(str::to_owned)))
 }

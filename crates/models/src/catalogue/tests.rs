@@ -246,14 +246,17 @@ fn a_model_without_figures_has_the_rules_of_its_provider_and_a_foreign_one_those
 
 #[test]
 fn a_cache_lives_as_long_as_its_provider_decides_unless_requests_choose() {
-    let seconds = |name| listed().cache_seconds_of(Some(name));
-    assert_eq!([seconds("claude-opus-5-5"), seconds("m"), listed().cache_seconds_of(None)], [None; 3]);
+    let seconds = |name| listed().cache_seconds_of(Some(name), None);
+    assert_eq!([seconds("claude-opus-5-5"), seconds("m"), listed().cache_seconds_of(None, None)], [None; 3]);
     assert_eq!([seconds("gpt-5.4"), seconds("gpt-5.5")], [Some(FIVE_MINUTES), Some(ONE_DAY)]);
     assert_eq!([seconds("gpt-6"), seconds("gpt-6.1-sol")], [Some(HALF_AN_HOUR); 2]);
     assert_eq!(seconds("deepseek-flash"), Some(ONE_HOUR));
     let mut models = listed().clone();
     models.set("gpt-5.4", &Setting { cache_seconds: Some(9), ..Setting::default() }).expect("set");
-    assert_eq!(models.cache_seconds_of(Some("openai/gpt-5.4")), Some(9));
+    assert_eq!(models.cache_seconds_of(Some("openai/gpt-5.4"), None), Some(9));
+    let asked = |name| models.cache_seconds_of(Some(name), Some(ONE_DAY));
+    assert_eq!([asked("gpt-5.5"), asked("gpt-6.1-sol")], [Some(ONE_DAY); 2], "as the request asks");
+    assert_eq!([asked("gpt-5.4"), asked("claude-opus-5-5")], [Some(9), None], "as set; by breakpoints");
 }
 
 #[test]

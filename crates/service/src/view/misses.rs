@@ -45,7 +45,9 @@ pub(super) struct Story {
     asked: HashMap<u32, MissedRequest>,
     last: Option<Turn>,
     ttl: Option<u64>,
-    /// The lifetime of the cache in seconds, if set by the user.
+    /// The lifetime of the cache in seconds that the newest request asked for.
+    asked_lifetime: Option<u64>,
+    /// The same, if set by the user.
     kept_for: Option<u64>,
     /// The edits since the newest request.
     edited: Vec<Edit>,
@@ -297,9 +299,11 @@ impl Story {
             self.rewritten |= asked.rewritten;
             return told;
         };
-        let ttl = models.cache_seconds_of(told.model.as_deref()).filter(|_| self.kept_for.is_none());
+        // The request before wrote the cache.
+        let asked_for = std::mem::replace(&mut self.asked_lifetime, answered.asked_lifetime);
+        let ttl = models.cache_seconds_of(told.model.as_deref(), asked_for).filter(|_| self.kept_for.is_none());
         let ttl = ttl.unwrap_or_else(|| self.ttl());
-        self.ttl = usage.ttl().or(self.ttl);
+        self.ttl = answered.ttl().or(self.ttl);
         let below = causes::below_minimum(&asked, &told, &usage, models);
         let now = Turn { asked, usage, repairs: answered.repairs.clone() };
         let miss = match &self.last {

@@ -132,10 +132,10 @@ impl Parts {
                 log::commit(record).iter().for_each(|commit| story.committed(commit));
             }
             (log::LINE, What::Line { line: Line::Checkout { .. } }) => story.moved(),
-            (log::ANSWERED, What::Answer { money: dollars, priced_as, cache_miss, expected, usage, request, .. }) => {
+            (log::ANSWERED, What::Answer { money: dollars, priced_as, cache_miss, expected, request, .. }) => {
                 let Ok(answered) = serde_json::from_slice::<AnswerRecord>(&record.body) else { return };
                 // Older records do not name the answering model.
-                let asked = usage.as_ref().and_then(|usage| money(&self.engine.models, story.model(*request), usage));
+                let asked = money(&self.engine.models, story.model(*request), &answered);
                 if let Some((asked, stand_in)) = asked.filter(|_| dollars.is_none()) {
                     (*dollars, *priced_as) = (Some(asked), stand_in);
                 }
@@ -185,7 +185,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
         }
         log::ANSWERED => {
             let answered: AnswerRecord = serde_json::from_slice(&record.body).ok()?;
-            let cost = answered.usage.as_ref().and_then(|usage| money(models, answered.model.as_deref(), usage));
+            let cost = money(models, answered.model.as_deref(), &answered);
             let (money, priced_as) = cost.map_or((None, None), |(money, stand_in)| (Some(money), stand_in));
             What::Answer {
                 cache_miss: None,

@@ -11,8 +11,11 @@ use ctx_engine::request::Ticket;
 use ctx_engine::response::Timing;
 use ctx_models::{Models, Setting};
 use ctx_service::edit::Folder;
+use ctx_service::view::StatsScope;
 use ctx_service::{Service, now};
 use ctx_store::MemoryStore;
+use ctx_wire::WireId;
+use ctx_wire::answer::Ending;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -517,4 +520,49 @@ fn a_preview_tells_where_it_begins_and_what_it_costs_warm_and_cold() {
     assert!(cold.once < 0 && cold.pays_off_after == Some(1), "{cold:?}");
     assert_eq!(cold.saves, cost.saves);
     assert!(day.deferred().is_empty() && day.commits() == 0);
+}
+
+/// A first request on Responses with these members, which writes 900 of its 1,000 tokens to the cache.
+fn ask_on_responses(house: &House, at: u64, model: &str, members: &Value) -> String {
+    let said = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]});
+    let mut body = json!({"model": model, "input": [said]});
+    body.as_object_mut().expect("an object").extend(members.as_object().expect("members").clone());
+    let wire = ctx_wire::wire(WireId::OpenaiResponses);
+    let mut arriving = Arriving::alone();
+    arriving.push(body.to_string().as_bytes());
+    let (hints, pieces) = (support::hints(&support::nameless()), arriving.finish());
+    let seen = SeenRequest { wire, hints, pieces, at, counting: false };
+    let ticket = house.service.observe(seen).expect("readable").expect("a turn");
+    let usage = json!({"input_tokens": 1_000, "output_tokens": 0, "input_tokens_details": {"cache_write_tokens": 900}});
+    let answer = json!({"id": "resp_1", "object": "response", "model": model, "status": "completed", "error": null,
+        "output": [], "usage": usage});
+    let mut tap = wire.tap(200, Some("application/json"), None);
+    tap.feed(answer.to_string().as_bytes());
+    let answer = tap.finish(Ending::Complete);
+    let timing = Timing { at: at + 20, first_byte_ms: None, total_ms: 20 };
+    house.service.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
+    ticket.conversation
+}
+
+#[test]
+fn a_cache_is_warm_for_as_long_as_the_request_asked_and_its_writes_cost_by_that() {
+    let asks = |seconds: &str| json!({"prompt_cache_options": {"ttl": seconds}});
+    let day = json!({"prompt_cache_retention": "24h"});
+    // Input costs 2, a write for half an hour 2.5, for 12 hours 5; of the older model both 2.5.
+    for (model, members, minutes, dollars) in [
+        ("gpt-6.1-sol", json!({}), 30, 100.0 * 2.0 + 900.0 * 2.5),
+        ("gpt-6.1-sol", asks("12h"), 12 * 60, 100.0 * 2.0 + 900.0 * 5.0),
+        ("gpt-5.4", json!({}), 5, 1_000.0 * 2.5),
+        ("gpt-5.4", day, 24 * 60, 1_000.0 * 2.5),
+    ] {
+        let (mut house, at) = (House::new(), now());
+        let conversation = ask_on_responses(&house, at, model, &members);
+        for _ in 0..2 {
+            let cold_at = house.service.waiting(&conversation).expect("a list").cold_at;
+            assert_eq!((cold_at - at) / MINUTE, minutes, "{model} {members}");
+            let cost = house.service.stats(&StatsScope::default()).expect("stats").total.cost * 1e6;
+            assert!((cost - dollars).abs() < 0.01, "{model} {members}: {cost} {dollars}");
+            house = house.restart();
+        }
+    }
 }

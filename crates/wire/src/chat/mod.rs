@@ -89,6 +89,10 @@ impl Wire for Chat {
         cache::lifetime(bytes)
     }
 
+    fn asked_lifetime(&self, bytes: &[u8], spans: &Spans) -> Option<u64> {
+        crate::responses::cache::lifetime(bytes, spans)
+    }
+
     fn cache_rules(&self) -> CacheRules {
         ctx_models::cache::PREFIX
     }

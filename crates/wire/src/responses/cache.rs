@@ -21,8 +21,8 @@ pub(super) fn breakpoints(body: &Body, envelope: &Envelope) -> Breakpoints {
     Breakpoints { is_explicit: is_explicit(body), ..marks::breakpoints(body, envelope, BREAKPOINT) }
 }
 
-/// The lifetime in seconds that a request asks for. Both members stand beside the history.
-pub(super) fn lifetime(body: &[u8], spans: &Spans) -> Option<u64> {
+/// The lifetime in seconds that a request asks for. Both members stand beside the history, on Chat too.
+pub(crate) fn lifetime(body: &[u8], spans: &Spans) -> Option<u64> {
     let value = |name: &str| spans.member(body, name).map(|(span, _)| span);
     let ttl = value("prompt_cache_options").and_then(|options| spell::text(body, options.start, "ttl"));
     let retention = || json::string_value(body, value("prompt_cache_retention")?);

@@ -1,7 +1,7 @@
 //! The Responses format of OpenAI: every call, every result and all reasoning are items of their own, and the engine
 //! treats each item as one message.
 
-mod cache;
+pub(crate) mod cache;
 mod content;
 mod contents;
 mod dialect;
@@ -105,6 +105,10 @@ impl Wire for Responses {
     }
 
     fn cache_lifetime(&self, bytes: &[u8], spans: &Spans) -> Option<u64> {
+        cache::lifetime(bytes, spans)
+    }
+
+    fn asked_lifetime(&self, bytes: &[u8], spans: &Spans) -> Option<u64> {
         cache::lifetime(bytes, spans)
     }
 

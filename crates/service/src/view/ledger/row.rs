@@ -90,7 +90,7 @@ impl Talk {
     fn row(&mut self, models: &Models, record: &Record, answered: &AnswerRecord, told: CacheAnswer) -> Option<Row> {
         let usage = answered.usage?;
         let removed = self.removed(answered, &usage, &told);
-        let counted = usage.counted();
+        let counted = answered.counted()?;
         let unedited = self.unedited(&counted, removed, &told);
         if told.turn && answered.status == 200 {
             self.held = unedited.cached();
