@@ -5,6 +5,7 @@
 //! cache has expired, it is free.
 
 use super::cut::{CutText, cut};
+use super::proposal::referred;
 use super::settings::{Rules, Settings};
 use super::trim::trim;
 use super::{CutKind, Item, Look, Policy, PossibleCut, Price, Proposal, Thought};
@@ -120,7 +121,8 @@ impl Auto {
         self.gain(look, price) > self.0.gain * price.break_even.once
     }
 
-    fn shortened(&self, look: &Look) -> Vec<Proposal> {
+    /// Shortens sent content, if that pays.
+    pub(super) fn shortened(&self, look: &Look) -> Vec<Proposal> {
         if look.tokens < self.0.smallest {
             return Vec::new();
         }
@@ -161,9 +163,10 @@ fn shortened_on_arrival(look: &Look, item: &Item, text: &str) -> Option<Proposal
     let plain = trimmed.as_deref().unwrap_or(text);
     if let Some((kind, most)) = item.cut.filter(|(_, most)| item.tokens > *most) {
         let bytes = text.len() as u64 * most / item.tokens;
+        let shown = || look.view_before(item, |shown| shown == plain).map(|by| by.call.clone());
         let cut = match kind {
-            CutKind::View => is_shown(look, item, plain).then(|| CutText::shown_before(plain)),
-            kind => cut(kind, plain, bytes as usize),
+            CutKind::View => shown().map(|by| (CutText::shown_before(plain), Some(by))),
+            kind => cut(kind, plain, bytes as usize).map(|text| (text, None)),
         };
         if let Some(cut) = cut {
             return Some(Proposal::cut(item, cut, kind.reason()));
@@ -172,14 +175,6 @@ fn shortened_on_arrival(look: &Look, item: &Item, text: &str) -> Option<Proposal
     trimmed.map(|short| {
         Proposal::instead(item, short, "trimmed before it is first sent: line numbers, colours, repeated lines")
     })
-}
-
-/// Whether an earlier view of the same file, which has not changed since, shows this text.
-fn is_shown(look: &Look, item: &Item, text: &str) -> bool {
-    let of_file = look.items.iter().rev().filter(|other| other.file.is_some() && other.file == item.file);
-    let earlier = of_file.filter(|other| other.call != item.call && other.step <= item.step);
-    let mut unchanged = earlier.take_while(|other| !other.changes);
-    unchanged.any(|other| !other.cleared && !other.fresh && look.text(&other.call).is_some_and(|shown| shown == text))
 }
 
 /// The newest answer that read or changed each file.
@@ -199,7 +194,9 @@ impl Policy for Auto {
 
     fn propose(&self, look: &Look) -> Vec<Proposal> {
         let mut proposed = self.on_arrival(look);
-        proposed.extend(self.shortened(look));
+        let mut look = look.clone();
+        look.pin(&referred(&proposed));
+        proposed.extend(self.shortened(&look));
         proposed
     }
 

@@ -210,6 +210,18 @@ impl Look<'_> {
         self.texts.0.and_then(|text| text(call))
     }
 
+    /// The earlier view of a result's file, unchanged since, whose text is the one that it shows.
+    pub(super) fn view_before(&self, item: &Item, is_it: impl Fn(&str) -> bool) -> Option<&Item> {
+        let of_file = self.items.iter().rev().filter(|other| other.file.is_some() && other.file == item.file);
+        let earlier = of_file.filter(|other| other.call != item.call && other.step <= item.step);
+        let mut unchanged = earlier.take_while(|other| !other.changes).filter(|other| !other.cleared && !other.fresh);
+        unchanged.find(|other| self.text(&other.call).is_some_and(|text| is_it(&text)))
+    }
+
+    pub(super) fn pin(&mut self, calls: &[Arc<str>]) {
+        self.items.iter_mut().filter(|item| calls.contains(&item.call)).for_each(|item| item.pinned = true);
+    }
+
     /// Results that are neither cleared nor pinned.
     pub fn whole(&self) -> impl DoubleEndedIterator<Item = &Item> {
         self.items.iter().filter(|item| !item.cleared && !item.pinned)

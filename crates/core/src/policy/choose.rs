@@ -6,9 +6,10 @@
 
 use super::eligible::{Eligibility, Facts, LEAST};
 use super::limit;
+use super::proposal::referred;
 use super::settings::Settings;
 use super::target::Target;
-use super::{Action, Auto, Item, Look, Outlook, Policy, PossibleCut, Price, Proposal};
+use super::{Action, Auto, Item, Look, Outlook, PossibleCut, Price, Proposal};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -24,21 +25,23 @@ pub enum Force {
 
 /// The edits to make before the next request.
 pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: Force) -> Vec<Proposal> {
-    let eligible = Eligibility::of(settings, look, facts);
-    let look = &eligible.look;
+    let mut eligible = Eligibility::of(settings, look, facts);
     let mut plan = Plan::default();
     match force {
         Force::All => {
             plan.add(limit::all(&eligible, &plan));
         }
         Force::Usual { provider_edits, cleared, provider_first } => {
+            let auto = Auto(settings.rules);
+            plan.add_unprotected(auto.on_arrival(&eligible.look), &eligible);
+            // A result that a new one only refers to has to stay.
+            eligible.look.pin(&referred(&plan.proposals));
             // While the provider clears, it does the clearing that pays: another cut would only break its cache.
-            if provider_first || cleared > 0 {
-                plan.add_unprotected(Auto(settings.rules).on_arrival(look), &eligible);
-            } else {
-                plan.add_unprotected(Auto(settings.rules).propose(look), &eligible);
+            if !provider_first && cleared == 0 {
+                plan.add_unprotected(auto.shortened(&eligible.look), &eligible);
                 plan.add(of_ended_phases(&eligible, &plan));
             }
+            let look = &eligible.look;
             let percent = look.window / 100;
             if look.tokens >= percent * settings.threshold(provider_edits) + cleared && !provider_first {
                 plan.add(limit::down_to(percent * settings.target(provider_edits), &eligible, &plan));

@@ -144,11 +144,7 @@ impl CutText {
         let kept = kept.map(|kept| format!(" {kept}")).unwrap_or_default();
         let CutText { shown, all, body } = self;
         match body.is_empty() {
-            true => {
-                format!(
-                    "[Cut to save context: an earlier call showed these {all} lines, and they have not changed.{kept}]"
-                )
-            }
+            true => format!("{REPEATED}{all} lines, and they have not changed.{kept}]"),
             false => format!("[Cut to save context: {shown} of {all} lines.{kept}]\n{body}"),
         }
     }
@@ -157,7 +153,15 @@ impl CutText {
     pub fn shown_before(text: &str) -> CutText {
         CutText { shown: 0, all: text.lines().count(), body: String::new() }
     }
+
+    /// The number of lines of a text that an earlier call showed, if this refers to one.
+    pub fn repeated_lines(text: &str) -> Option<usize> {
+        text.strip_prefix(REPEATED)?.split(' ').next()?.parse().ok()
+    }
 }
+
+/// The beginning of a text that refers to an earlier call; stored, so that it must stay readable.
+const REPEATED: &str = "[Cut to save context: an earlier call showed these ";
 
 /// A longer line loses its middle.
 const LONGEST: usize = 600;

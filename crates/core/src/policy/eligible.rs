@@ -1,13 +1,14 @@
 //! Eligibility: the results that the settings allow to clear, the protected ones, and the target of each.
 
 use super::candidates::{Item, Look};
-use super::cut::CutKind;
+use super::cut::{CutKind, CutText};
 use super::protect::Call;
 use super::searches::is_search;
 use super::settings::Settings;
 use super::stub::BARE;
 use super::target::Target;
 use crate::tool::ToolRole;
+use std::sync::Arc;
 
 /// Facts about a call that its result does not contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub type Facts<'f> = &'f dyn Fn(&str) -> Fact<'f>;
 const STALE: usize = 10;
 /// Tokens from which the output of a command is long.
 const VERBOSE: u64 = 1_000;
+/// The most tokens of a text that only refers to another result.
+const REFERENCE: u64 = 250;
 /// Results of fewer tokens always stay.
 pub(super) const LEAST: u64 = 100;
 
@@ -52,7 +55,21 @@ impl<'e, 'f> Eligibility<'e, 'f> {
         eligible.pin(&mut items);
         eligible.release(&mut items);
         eligible.look.items = items;
+        eligible.pin_referred();
         eligible
+    }
+
+    /// Pins the results that recent or protected ones refer to: the agent has just asked for their lines.
+    fn pin_referred(&mut self) {
+        let look = &self.look;
+        let is_short = |item: &&Item| item.pinned && !item.fresh && item.file.is_some() && item.tokens <= REFERENCE;
+        let referred = look.items.iter().filter(is_short).filter_map(|item| {
+            let lines = CutText::repeated_lines(&look.text(&item.call)?)?;
+            let has_them = |text: &str| CutText::repeated_lines(text).is_none() && text.lines().count() == lines;
+            look.view_before(item, has_them).map(|view| view.call.clone())
+        });
+        let referred: Vec<Arc<str>> = referred.collect();
+        self.look.pin(&referred);
     }
 
     /// Pins recent results, and results that the settings protect by tool, path or command; tells which may be cut.

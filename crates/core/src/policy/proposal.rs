@@ -23,8 +23,8 @@ pub enum Action {
     DropReplaced { call: Arc<str> },
     /// Drops thinking, and with it all thinking behind it: it is bound to everything before it.
     DropThinking { message: usize, block: usize },
-    /// Replaces a result with some of its lines.
-    Cut { call: String, text: CutText },
+    /// Replaces a result with some of its lines, or with none if the result of the call `shown` has them.
+    Cut { call: String, text: CutText, shown: Option<Arc<str>> },
     /// Replaces a result with a stub without names.
     Bare { call: String },
 }
@@ -59,6 +59,15 @@ impl Action {
     }
 }
 
+/// The calls whose results the proposals refer to.
+pub(super) fn referred(proposed: &[Proposal]) -> Vec<Arc<str>> {
+    let shown = |proposal: &Proposal| match &proposal.what {
+        Action::Cut { shown, .. } => shown.clone(),
+        _ => None,
+    };
+    proposed.iter().filter_map(shown).collect()
+}
+
 impl Proposal {
     /// Drops these results.
     pub fn clear<'i>(items: impl IntoIterator<Item = &'i Item>, reason: impl Into<String>) -> Option<Proposal> {
@@ -81,9 +90,9 @@ impl Proposal {
         Proposal::result(item, Some(text), reason)
     }
 
-    /// Replaces a result with some of its lines.
-    pub fn cut(item: &Item, text: CutText, reason: &str) -> Proposal {
-        Proposal { what: Action::Cut { call: item.call.to_string(), text }, reason: reason.to_owned() }
+    /// Replaces a result with some of its lines. `shown`: the call whose result has them.
+    pub fn cut(item: &Item, (text, shown): (CutText, Option<Arc<str>>), reason: &str) -> Proposal {
+        Proposal { what: Action::Cut { call: item.call.to_string(), text, shown }, reason: reason.to_owned() }
     }
 
     /// Shortens the input of a result's call.

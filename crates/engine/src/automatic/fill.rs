@@ -101,7 +101,7 @@ impl Filler<'_> {
             let operation = match what {
                 Action::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
                 Action::Bare { call } => self.bare(call, &reason, &mut filled),
-                Action::Cut { call, text } => self.cut(call, &text, &reason, &mut filled),
+                Action::Cut { call, text, .. } => self.cut(call, &text, &reason, &mut filled),
                 Action::ShortInput { call } => {
                     let at = calls.get(&call);
                     at.and_then(|at| self.input(&call, at, &reason, &mut known, &mut filled))

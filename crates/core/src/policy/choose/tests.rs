@@ -1,5 +1,6 @@
 use super::*;
-use crate::policy::{Artifact, Budget, Cuts, Fact, Input, Texts, Trims, tally};
+use crate::key::Key;
+use crate::policy::{Artifact, Budget, CutText, Cuts, Fact, Input, Texts, Trims, tally};
 use crate::tool::ToolRole;
 use ctx_models::Rates;
 
@@ -307,4 +308,36 @@ fn a_new_result_is_cut_only_if_the_settings_cut_its_kind() {
     };
     assert_eq!(cuts(Cuts { build: 1_000, ..Cuts::default() }), 1);
     assert_eq!((cuts(Cuts { build: 4_000, ..Cuts::default() }), cuts(Cuts { log: 1_000, ..Cuts::default() })), (0, 0));
+}
+
+#[test]
+fn a_view_that_a_new_one_refers_to_stays_until_that_one_is_old() {
+    let view: String = (0..300).map(|at| format!("line {at} of the file\n")).collect();
+    let reference = CutText::shown_before(&view).with(None);
+    let (file, last) = (Some(Key::of([b"a file".as_slice()])), 17);
+    // Near the limit, a view of the whole file, and the same view again.
+    let gone_after = |answers: usize| {
+        let is_cut = answers > 0;
+        let text = |call: &str| match call {
+            "c17" if is_cut => Some(reference.clone().into()),
+            "c3" | "c17" => Some(view.clone().into()),
+            _ => None,
+        };
+        let mut look = Look { texts: Texts(Some(&text)), ..look(&[(ToolRole::Shell, 10_000); 18]) };
+        for at in [3, last] {
+            (look.items[at].role, look.items[at].file, look.items[at].superseded) = (ToolRole::Read, file, at == 3);
+        }
+        look.items[last].fresh = !is_cut;
+        look.items[last].tokens = if is_cut { 40 } else { 10_000 };
+        look.steps += answers;
+        let settings = Settings { cuts: Cuts { repeated_view: 300, ..Cuts::default() }, ..Settings::default() };
+        let proposed = choose(&settings, &look, &nothing, USUAL);
+        let is_cut_now = proposed.iter().any(|one| matches!(one.what, Action::Cut { .. }));
+        assert_eq!(is_cut_now, !is_cut);
+        let gone = gone(&proposed);
+        assert!(gone.contains(&"c0"), "others go: {gone:?}");
+        gone.contains(&"c3")
+    };
+    assert_eq!([0, 1, 4].map(gone_after), [false; 3]);
+    assert!(gone_after(30), "the reference is old too");
 }

@@ -71,3 +71,21 @@ fn a_view_that_an_earlier_result_shows_refers_to_it_until_the_file_changes() {
     let changed = last(&work.step_with("Read", read, view));
     assert!(changed.starts_with("[lines 1 to 199 of the file"), "{changed}");
 }
+
+#[test]
+fn a_view_that_a_new_one_refers_to_is_not_cleared_with_it_nor_soon_after() {
+    let mut work = begun(cutting(Mode::On));
+    let view: String = (1..900).map(|at| format!("{at:6}→let value_{at} = {at};\n")).collect();
+    let read = json!({"file_path": "/p/a.rs"});
+    let first = last(&work.step_with("Read", read.clone(), view.clone()));
+    (0..10).for_each(|at| drop(work.step("Bash", json!({"command": format!("part-{at}")}))));
+    let sent = work.step_with("Read", read, view);
+    assert!(last(&sent).starts_with("[Cut to save context: an earlier call showed these"), "{}", last(&sent));
+    assert!(results(&sent)[0] == first);
+    for at in 0..4 {
+        let sent = results(&work.step("Bash", json!({"command": format!("more-{at}")})));
+        assert!(sent[0] == first, "{at} answers later");
+    }
+    let cleared = results(&work.send()).iter().filter(|text| text.starts_with("[Cleared to save context.")).count();
+    assert!(cleared > 3, "near the limit, the others go: {cleared}");
+}
