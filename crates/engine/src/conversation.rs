@@ -42,7 +42,7 @@ use ctx_core::fast_map::FastMap;
 use ctx_core::message::{Message, Role};
 use ctx_core::tokens;
 use ctx_core::tree::Slot;
-use ctx_core::{Key, Replies, SlotId, Tree, frames};
+use ctx_core::{Key, SlotId, Tree, frames};
 use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
