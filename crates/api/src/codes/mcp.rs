@@ -9,7 +9,7 @@ pub(super) const CODES: &[Explanation] = &[
     other(BadOperation, "an operation cannot be parsed", "Compare it with the schema of `ctx_preview`."),
     other(
         ExpectNeeded,
-        "an edit of another conversation must name its head",
+        "an edit must name the head that it was planned for",
         "Get the head with `ctx_status` and pass it as `expect`.",
     ),
     other(
