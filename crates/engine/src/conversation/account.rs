@@ -105,9 +105,10 @@ impl Account {
         self.newest.iter().any(|newest| newest.model.as_deref() != model && newest.own > 0 && at <= newest.until)
     }
 
-    /// Until when the cache of any model may hold the conversation.
-    pub fn warm_until(&self) -> u64 {
-        self.newest.iter().filter(|newest| newest.own > 0).map(|newest| newest.until).max().unwrap_or(0)
+    /// Until when the caches of models may hold the conversation, but for the model that answered last.
+    pub fn warm_elsewhere(&self) -> u64 {
+        let others = self.newest.split_last().map_or(&[][..], |(_, others)| others);
+        others.iter().filter(|other| other.own > 0).map(|other| other.until).max().unwrap_or(0)
     }
 
     /// Prices the answers that were not priced yet.
@@ -243,7 +244,7 @@ mod tests {
         let other = account.balance(Models::listed());
         assert!(other.saved > 0.0, "{other:?}: it was empty");
         assert!(account.is_cached_elsewhere(model, 300_000) && !account.is_cached_elsewhere(model, 300_001));
-        assert_eq!(account.warm_until(), 360_000, "the other one expires later");
+        assert_eq!(account.warm_elsewhere(), 300_000);
         let back = add(&mut account, 2, [20_000, 50_000, 30_000], Some(1));
         assert!(back.saved < other.saved, "{back:?}: the first one would have had everything");
     }

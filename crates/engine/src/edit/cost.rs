@@ -100,7 +100,7 @@ impl Conversation {
     /// Until when the provider's cache may hold content of the conversation. Each model has its own cache; this is the
     /// end of the last one.
     pub fn warm_until(&self) -> u64 {
-        self.newest_warm_until().max(self.usage.account.warm_until())
+        self.newest_warm_until().max(self.usage.account.warm_elsewhere())
     }
 
     /// The same for the cache of the newest model. An unanswered request counts from its arrival: rather too long than
