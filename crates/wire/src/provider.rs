@@ -75,7 +75,8 @@ impl Provider {
         }
     }
 
-    /// Determines the provider from the path of a call and the names of its headers. Credentials go to no other.
+    /// Determines the provider from the path of a call and the names of its headers. Credentials go to no other, so a
+    /// bearer token on a path that several providers have goes to Anthropic only with a header of its clients.
     pub fn of(path: &str, has_header: &dyn Fn(&str) -> bool) -> Provider {
         const OPENAI: [&str; 6] =
             ["/chat/completions", "/completions", "/responses", "/embeddings", "/responses/compact", "/moderations"];
@@ -83,8 +84,8 @@ impl Provider {
             ["/invoke", "/invoke-with-response-stream", "/converse", "/converse-stream", "/count-tokens"];
         const GEMINI: [&str; 4] = [":generateContent", ":streamGenerateContent", ":countTokens", ":embedContent"];
         let is_openai = OPENAI.iter().any(|ending| path.ends_with(ending)) || path.contains("/v1/responses/");
-        // Both have this path; the header of the key distinguishes them.
-        let lists_models = path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key");
+        let is_anthropics = ["x-api-key", "anthropic-version", "anthropic-beta"].iter().any(|name| has_header(name));
+        let is_bearers = path.starts_with("/v1/") && has_header("authorization") && !is_anthropics;
         let is_gemini = has_header("x-goog-api-key") || path.starts_with("/v1beta/");
         let is_bedrock = path.contains("/model/") && BEDROCK.iter().any(|ending| path.ends_with(ending));
         if path.contains("/publishers/") {
@@ -99,7 +100,7 @@ impl Provider {
             Provider::CodeAssist
         } else if is_gemini || GEMINI.iter().any(|ending| path.ends_with(ending)) {
             Provider::Gemini
-        } else if is_openai || lists_models {
+        } else if is_openai || is_bearers {
             Provider::OpenAi
         } else {
             Provider::DEFAULT
@@ -125,6 +126,12 @@ mod tests {
             ("/anthropic/v1/messages/count_tokens", &[], Provider::Anthropic),
             ("/v1/models", &["authorization", "anthropic-version"], Provider::Anthropic),
             ("/v1/models", &["authorization"], Provider::OpenAi),
+            ("/v1/models", &["x-api-key"], Provider::Anthropic),
+            ("/v1/files", &["authorization", "anthropic-beta"], Provider::Anthropic),
+            ("/v1/files", &["authorization"], Provider::OpenAi),
+            ("/v1/images/generations", &["authorization"], Provider::OpenAi),
+            ("/v1/memories/trace_summarize", &["authorization"], Provider::OpenAi),
+            ("/v1/realtime/calls", &["authorization"], Provider::OpenAi),
             ("/v1/chat/completions", &["authorization"], Provider::OpenAi),
             ("/v1/responses", &["authorization"], Provider::OpenAi),
             ("/v1/responses", &["authorization", "chatgpt-account-id"], Provider::ChatGpt),

@@ -56,13 +56,13 @@ impl AdmittedPerson {
 
     /// Removes the key, and gives the request the credential for its upstream.
     pub(super) fn equip(&self, (upstream, path): (&str, &PathAndQuery), head: &mut Parts) -> Result<(), Failure> {
+        let named = Provider::ALL.into_iter().find(|provider| provider.name() == upstream);
+        let provider = named.unwrap_or_else(|| Provider::of(path.path(), &|name| head.headers.contains_key(name)));
         let mut headers = std::mem::take(&mut head.headers);
         // The token may stand in a second place as well.
         if let Some(token) = &self.token {
             headers = without(headers, |_, value| has_token(value, token));
         }
-        let named = Provider::ALL.into_iter().find(|provider| provider.name() == upstream);
-        let provider = named.unwrap_or_else(|| Provider::of(path.path(), &|name| headers.contains_key(name)));
         let whose = (self.place, &self.identity.person.groups);
         let brought = (headers, path.query());
         head.headers = self.team.credentials().give(brought, (upstream, provider), whose).map_err(Failure::Unpaid)?;
