@@ -23,10 +23,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx_wire::Provider;
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::ext::ReasonPhrase;
 
 use self::admit::AdmittedPerson;
@@ -91,7 +92,7 @@ impl Proxy {
         if let Some(admitted) = &admitted {
             admitted.equip((name, &path), &mut head)?;
         }
-        if is_websocket(&head.headers)
+        if asks_for_socket(&head, &incoming)
             && let Some((wire, _)) = ctx_wire::route("POST", path.path())
         {
             let permit = admitted.as_ref().map(AdmittedPerson::permit);
@@ -158,9 +159,16 @@ impl Proxy {
     }
 }
 
-/// Whether a client requests a WebSocket.
-fn is_websocket(headers: &HeaderMap) -> bool {
-    headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
+/// Whether a client requests a WebSocket. Any other request is observed, whatever it would like to become.
+fn asks_for_socket(head: &Parts, incoming: &Incoming) -> bool {
+    let is_websocket = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"websocket");
+    let tokens =
+        head.headers.get_all(header::CONNECTION).iter().flat_map(|value| value.as_bytes().split(|b| *b == b','));
+    head.method == Method::GET
+        && head.version == Version::HTTP_11
+        && incoming.is_end_stream()
+        && head.headers.get(header::UPGRADE).is_some_and(is_websocket)
+        && tokens.map(<[u8]>::trim_ascii).any(|token| token.eq_ignore_ascii_case(b"upgrade"))
 }
 
 /// Parses `/to/NAME/…`: the name of an upstream, and the path there.

@@ -144,12 +144,15 @@ async fn responses_are_edited_with_their_steps() {
     assert_eq!(sent["input"][2]["encrypted_content"], "gAAA", "sealed reasoning is carried");
     assert_eq!(arrived.text(), router.composed("thread").await);
 
-    // A compaction request gets the edited history too.
-    let mut client = router.connect().await;
-    client.send(post("/v1/responses/compact", "thread", &responses(3))).await;
-    let compacting = Arrived::at(&openai).await;
-    assert!(!compacting.text().contains("long output"), "{}", compacting.text());
-    drop(compacting);
+    // A compaction, a count, and what only looks like the opening of a socket get the edited history too.
+    for (path, also) in [("/compact", ""), ("/input_tokens", ""), ("", "Connection: upgrade\r\nUpgrade: websocket\r\n")]
+    {
+        let mut client = router.connect().await;
+        let request = post(&format!("/v1/responses{path}"), "thread", &responses(3));
+        client.send(request.replacen("Connection: close\r\n", &format!("{also}Connection: close\r\n"), 1)).await;
+        let aside = Arrived::at(&openai).await;
+        assert!(!aside.text().contains("long output"), "{path}: {}", aside.text());
+    }
     assert!(openai.stays_alone(MOMENT).await && anthropic.stays_alone(MOMENT).await);
 }
 

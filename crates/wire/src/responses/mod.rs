@@ -64,7 +64,9 @@ impl Wire for Responses {
     fn route(&self, method: &str, path: &str) -> Option<Call> {
         match method {
             "POST" if path.ends_with("/responses") => Some(Call::Generate),
-            "POST" if path.ends_with("/responses/compact") => Some(Call::Count),
+            "POST" if ["/responses/compact", "/responses/input_tokens"].iter().any(|end| path.ends_with(end)) => {
+                Some(Call::Count)
+            }
             _ => None,
         }
     }
