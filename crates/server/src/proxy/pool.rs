@@ -94,8 +94,9 @@ struct PoolState {
 }
 
 impl PoolState {
-    fn seat(&self) -> Option<Seat> {
-        if self.sender.is_closed() || self.usage.streams.load(Ordering::Relaxed) >= STREAMS_PER_CONNECTION {
+    /// A connection that has rested for too long is dead more often than not.
+    fn seat(&self, limit: Duration) -> Option<Seat> {
+        if !self.is_wanted(limit) || self.usage.streams.load(Ordering::Relaxed) >= STREAMS_PER_CONNECTION {
             return None;
         }
         self.usage.streams.fetch_add(1, Ordering::Relaxed);
@@ -136,7 +137,7 @@ impl Pool {
         loop {
             let (mut line, rest) = {
                 let mut resting = lock(&self.resting);
-                if let Some(seat) = resting.shared.iter().find_map(PoolState::seat) {
+                if let Some(seat) = resting.shared.iter().find_map(|shared| shared.seat(self.limit)) {
                     return Some(Connection::Seat(seat));
                 }
                 resting.lines.pop()?
@@ -210,4 +211,34 @@ impl Rest {
 /// Code under these locks cannot panic halfway, so a poisoned lock is still valid.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper_util::rt::TokioExecutor;
+
+    #[test]
+    fn a_machine_that_slept_has_rested_by_the_clock_on_the_wall() {
+        let limit = Duration::from_secs(60);
+        let slept = Rest { wall: SystemTime::now() - 2 * limit, ..Rest::begin() };
+        assert!(slept.is_longer_than(limit) && !Rest::begin().is_longer_than(limit));
+    }
+
+    #[tokio::test]
+    async fn a_shared_connection_that_rested_for_too_long_takes_no_request() {
+        let (ours, theirs) = tokio::io::duplex(4096);
+        tokio::spawn(hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(
+            TokioIo::new(theirs),
+            hyper::service::service_fn(|_| async { Ok::<_, hyper::Error>(http::Response::new(String::new())) }),
+        ));
+        let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(ours)).await;
+        let (sender, driver) = handshake.expect("a connection");
+        tokio::spawn(driver);
+        let limit = Duration::from_secs(60);
+        let usage = |wall| Usage { streams: AtomicUsize::new(0), rested: Mutex::new(Rest { wall, ..Rest::begin() }) };
+        let shared = |wall| PoolState { sender: sender.clone(), usage: Arc::new(usage(wall)) };
+        assert!(shared(SystemTime::now()).seat(limit).is_some());
+        assert!(shared(SystemTime::now() - 2 * limit).seat(limit).is_none(), "the machine slept");
+    }
 }
