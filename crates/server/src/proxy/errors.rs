@@ -49,6 +49,8 @@ pub(crate) enum Failure {
     Tunnel,
     /// All file handles are in use, and no connection is idle.
     Crowded,
+    /// The requests that are being held leave no room for another one.
+    Full,
     /// It does not come from a local program.
     Refused(Refusal),
     /// The daemon serves a team, and the request has no valid key.
@@ -150,6 +152,15 @@ impl Failure {
                 "Context Composer does not open tunnels (CONNECT). Use its address as the base URL of the \
                  client, not as its HTTPS_PROXY.",
             ),
+            Self::Full => ErrorText {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                kind: "api_error",
+                code: ErrorCode::NotComposed,
+                message: "Context Composer has no room for another request to edit at the moment. The request was not \
+                    sent. Try again."
+                    .to_owned(),
+                permanent: false,
+            },
             Self::Crowded => ErrorText {
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 kind: "api_error",

@@ -6,10 +6,11 @@ use std::future::poll_fn;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ctx_service::recorder::{Composition, Withheld};
+use ctx_service::recorder::{Composition, Flaw, Withheld};
 use ctx_wire::Wire;
 use ctx_wire::rope::Pieces;
 use http::request::Parts;
@@ -23,6 +24,11 @@ use super::body::RequestBody;
 use super::errors::Failure;
 use super::headers;
 use crate::watch::RequestTap;
+
+/// The longest request that is held. Providers accept less.
+const LONGEST: usize = 256 * 1024 * 1024;
+/// The maximum number of bytes of all held requests that are being received.
+const ROOM: usize = 1024 * 1024 * 1024;
 
 /// Smaller pieces are merged: a frame for each would cost more.
 const SMALL: usize = 4 * 1024;
@@ -50,6 +56,10 @@ impl HeldRequest {
     pub(super) async fn read(mut incoming: Incoming, mut eye: RequestTap, patience: Duration) -> Result<Self, Failure> {
         let is_sized = incoming.size_hint().exact().is_some();
         let mut trailers = None;
+        let mut received = ReceivedBytes::default();
+        if incoming.size_hint().lower() > LONGEST as u64 {
+            return Err(Failure::Withheld(Withheld::Unreadable(Flaw::Size)));
+        }
         loop {
             let next = poll_fn(|context| Pin::new(&mut incoming).poll_frame(context));
             let Ok(frame) = timeout(patience, next).await else {
@@ -57,7 +67,10 @@ impl HeldRequest {
             };
             let Some(frame) = frame else { break };
             match frame.map_err(|_| Failure::ClientBroke)?.into_data() {
-                Ok(chunk) => eye.chunk(&chunk),
+                Ok(chunk) => {
+                    received.add(chunk.len())?;
+                    eye.chunk(&chunk);
+                }
                 Err(frame) => trailers = frame.into_trailers().ok(),
             }
         }
@@ -100,6 +113,30 @@ impl HeldRequest {
         let length = self.is_sized.then_some(length as u64);
         let trailers = self.trailers.clone().map(Box::new);
         Request::from_parts(head, RequestBody::whole(Whole { chunks, trailers, length }))
+    }
+}
+
+/// The bytes of a held request that is being received; they count until it is dropped.
+#[derive(Default)]
+struct ReceivedBytes(usize);
+
+static RECEIVED: AtomicUsize = AtomicUsize::new(0);
+
+impl ReceivedBytes {
+    fn add(&mut self, count: usize) -> Result<(), Failure> {
+        self.0 += count;
+        let all = RECEIVED.fetch_add(count, Ordering::Relaxed) + count;
+        match () {
+            () if self.0 > LONGEST => Err(Failure::Withheld(Withheld::Unreadable(Flaw::Size))),
+            () if all > ROOM => Err(Failure::Full),
+            () => Ok(()),
+        }
+    }
+}
+
+impl Drop for ReceivedBytes {
+    fn drop(&mut self) {
+        RECEIVED.fetch_sub(self.0, Ordering::Relaxed);
     }
 }
 

@@ -263,6 +263,17 @@ async fn a_held_body_that_stops_in_the_middle_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_request_without_end_is_not_held() {
+    let (server, house) = edited().await;
+    let mut client = house.connect().await;
+    client.send(head("one", "Content-Length: 300000000\r\n")).await;
+    let answer = String::from_utf8(client.rest().await).expect("text");
+    provider_error(&answer, 400, "invalid_request_error", "unreadable-request");
+    assert!(server.stays_alone(MOMENT).await);
+    settled(&house).await;
+}
+
+#[tokio::test]
 async fn an_upstream_that_cannot_be_reached_is_told_for_a_held_request_too() {
     let (server, house) = edited().await;
     drop(server);
