@@ -59,7 +59,7 @@ impl Overview {
 
 /// How much memory knows.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum Extent {
     /// All conversations, or all that can be known without the store.
     #[default]
     All,
@@ -72,40 +72,40 @@ enum Known {
 /// Lets those who ask about any conversation wait until all are known.
 #[derive(Debug, Default)]
 pub(crate) struct Knowledge {
-    known: Mutex<Known>,
+    extent: Mutex<Extent>,
     changed: Condvar,
 }
 
 impl Knowledge {
     pub fn of_edited() -> Knowledge {
-        Knowledge { known: Mutex::new(Known::Edited), ..Knowledge::default() }
+        Knowledge { extent: Mutex::new(Extent::Edited), ..Knowledge::default() }
     }
 
     /// Waits while conversations are read, at most for `most`.
     pub fn wait(&self, most: Duration) {
-        let known = lock(&self.known);
-        if *known == Known::Reading {
-            drop(self.changed.wait_timeout_while(known, most, |known| *known == Known::Reading));
+        let extent = lock(&self.extent);
+        if *extent == Extent::Reading {
+            drop(self.changed.wait_timeout_while(extent, most, |extent| *extent == Extent::Reading));
         }
     }
 
     /// Whether the others are to be read now.
     fn begin(&self) -> bool {
-        let mut known = lock(&self.known);
-        let begins = *known == Known::Edited;
+        let mut extent = lock(&self.extent);
+        let begins = *extent == Extent::Edited;
         if begins {
-            *known = Known::Reading;
+            *extent = Extent::Reading;
         }
         begins
     }
 
     fn complete(&self) {
-        *lock(&self.known) = Known::All;
+        *lock(&self.extent) = Extent::All;
         self.changed.notify_all();
     }
 
     fn is_complete(&self) -> bool {
-        *lock(&self.known) == Known::All
+        *lock(&self.extent) == Extent::All
     }
 }
 

@@ -365,19 +365,22 @@ impl Service {
 
     /// Applies operations, all or none.
     pub fn apply(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
-        self.known().confirmed(|| self.known().apply(name, edit.clone()))
+        let known = self.known();
+        known.confirmed(|| known.apply(name, edit.clone()))
     }
 
     /// Previews a plan, and applies it on request.
     pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
-        let mut view = self.known().on_newest(|| self.known().plan(name, plan.clone()))?;
-        self.known().warn(&mut view.applied);
+        let known = self.known();
+        let mut view = known.on_newest(|| known.plan(name, plan.clone()))?;
+        known.warn(&mut view.applied);
         Ok(view)
     }
 
     /// Moves through the history: undo, redo, revert, rollback, branches and tags.
     pub fn go(&self, name: &str, request: HistoryRequest) -> Result<EditResult, Refusal> {
-        self.known().confirmed(|| self.known().go(name, request.clone()))
+        let known = self.known();
+        known.confirmed(|| known.go(name, request.clone()))
     }
 
     /// The newest commits of the current branch.
@@ -414,7 +417,8 @@ impl Service {
 
     /// Removes the block that the provider refuses, as an ordinary commit.
     pub fn heal(&self, name: &str, edit: EditRequest) -> Result<EditResult, Refusal> {
-        self.known().confirmed(|| self.known().heal(name, edit.clone()))
+        let known = self.known();
+        known.confirmed(|| known.heal(name, edit.clone()))
     }
 
     /// The block that the provider refuses, if it refused the newest request because of one.
@@ -434,8 +438,9 @@ impl Service {
 
     /// Cancels a deferred edit, or dismisses one that failed.
     pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let mut view = self.known().on_newest(|| self.known().cancel(name, id, author))?;
-        view.remarks.extend(self.known().confirm_named(name));
+        let known = self.known();
+        let mut view = known.on_newest(|| known.cancel(name, id, author))?;
+        view.remarks.extend(known.confirm_named(name));
         Ok(view)
     }
 
@@ -446,17 +451,19 @@ impl Service {
 
     /// Withdraws the deferred edits of authors who may no longer edit a conversation. Returns their ids and authors.
     pub fn withdraw(&self, name: &str) -> Result<Vec<(String, String)>, Refusal> {
-        let withdrawn = self.known().on_newest(|| self.known().withdraw(name))?;
+        let known = self.known();
+        let withdrawn = known.on_newest(|| known.withdraw(name))?;
         if !withdrawn.is_empty() {
-            let _told = self.known().confirm_named(name);
+            let _told = known.confirm_named(name);
         }
         Ok(withdrawn)
     }
 
     /// Applies a deferred edit now, regardless of its moment.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let mut view = self.known().on_newest(|| self.known().accept(name, id, author))?;
-        view.remarks.extend(self.known().confirm_named(name));
+        let known = self.known();
+        let mut view = known.on_newest(|| known.accept(name, id, author))?;
+        view.remarks.extend(known.confirm_named(name));
         Ok(view)
     }
 
@@ -476,7 +483,8 @@ impl Service {
 
     /// Clears everything that the automatic editor could clear.
     pub fn clear_now(&self, name: &str, reason: &str) -> Result<EditResult, Refusal> {
-        self.known().confirmed(|| self.known().clear_now(name, reason))
+        let known = self.known();
+        known.confirmed(|| known.clear_now(name, reason))
     }
 
     pub fn phases(&self, name: &str) -> Result<PhasesView, Refusal> {
@@ -502,7 +510,8 @@ impl Service {
     /// Notes that a summary waits for the account, or does so no longer. It is stored before this returns. False if that
     /// was noted already, such as by another daemon.
     pub fn note_summary(&self, name: &str, summary: &PhaseSummary) -> Result<bool, Refusal> {
-        self.known().on_newest(|| self.known().note_summary(name, summary))
+        let known = self.known();
+        known.on_newest(|| known.note_summary(name, summary))
     }
 
     /// Whether the account of a conversation allows this price of a helper model.

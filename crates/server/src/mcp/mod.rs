@@ -44,7 +44,7 @@ use self::ask::ScopedAsk;
 pub use self::ask::{Ask, Refusal};
 pub(crate) use self::http::beside;
 pub use self::own::Origin;
-use self::own::{Caller, Own, Shown, find};
+use self::own::{Caller, Own, ShownConversations, find};
 use self::pending::ToolCall;
 pub use self::settings::{OPERATIONS, Settings, WAYS};
 
@@ -53,12 +53,12 @@ pub struct Server<A> {
     settings: Settings,
     origin: Origin,
     /// Over HTTP, every call is a connection of its own.
-    shown: Shown,
+    shown: ShownConversations,
 }
 
 impl<A: Ask> Server<A> {
     pub fn new(ask: Arc<A>, settings: Settings, origin: Origin) -> Self {
-        Self { ask, settings, origin, shown: Shown::default() }
+        Self { ask, settings, origin, shown: ShownConversations::default() }
     }
 
     /// Serves one client on stdin and stdout until it disconnects.

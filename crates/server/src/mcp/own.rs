@@ -119,9 +119,9 @@ impl FoundBy {
 
 /// The conversations that a connection has shown as the caller's own.
 #[derive(Debug, Default)]
-pub struct Shown(Mutex<BTreeSet<String>>);
+pub struct ShownConversations(Mutex<BTreeSet<String>>);
 
-impl Shown {
+impl ShownConversations {
     /// Notes the conversation of an answer, unless the caller named it.
     pub fn add(&self, answer: &Answer) {
         let is_named = answer.value.get("found_by").is_some_and(|by| by == FoundBy::Argument.name());
@@ -181,7 +181,7 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
 /// The conversation to change. A guess may be another one with each call, as agents become active, and a head tells only
 /// edited ones apart. So a guess counts only if no other conversation is possible; otherwise the caller edits the one
 /// that it was shown.
-pub async fn to_change(ask: &impl Ask, own: Own, shown: &Shown) -> Result<Own, Refusal> {
+pub async fn to_change(ask: &impl Ask, own: Own, shown: &ShownConversations) -> Result<Own, Refusal> {
     if !own.found_by.is_guess() {
         return Ok(own);
     }

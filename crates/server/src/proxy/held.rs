@@ -126,11 +126,10 @@ impl ReceivedBytes {
     fn add(&mut self, count: usize) -> Result<(), Failure> {
         self.0 += count;
         let all = RECEIVED.fetch_add(count, Ordering::Relaxed) + count;
-        match () {
-            () if self.0 > LONGEST => Err(Failure::Withheld(Withheld::Unreadable(Flaw::Size))),
-            () if all > ROOM => Err(Failure::Full),
-            () => Ok(()),
+        if self.0 > LONGEST {
+            return Err(Failure::Withheld(Withheld::Unreadable(Flaw::Size)));
         }
+        if all > ROOM { Err(Failure::Full) } else { Ok(()) }
     }
 }
 

@@ -1,23 +1,28 @@
 //! A daemon whose requests pass before it has read all conversations.
 
-use crate::stage::{Left, Stage, session, until};
+use crate::stage::{Daemon, Left, Stage, session, until};
 use std::time::{Duration, Instant};
-use testkit::Fault;
+use testkit::{Fault, Session};
 
 /// Only the list of all conversations asks this.
 const LIST: &[u8] = b"SELECT name, records, first_at, last_at";
 /// Longer than anything here takes but the held reading, which goes on for less than a call may take.
 const AT_ONCE: Duration = Duration::from_millis(800);
 
+/// A daemon with two conversations, and the id of the first.
+fn talked(stage: &Stage, seed: u64) -> (Daemon, [Session; 2], String) {
+    let one = stage.daemon("one");
+    let talks = [session(seed, "secret"), session(seed + 1, "plain")];
+    talks.iter().for_each(|talk| drop(one.say(talk)));
+    one.settle();
+    let id = one.house.service.resolve(talks[0].session_id()).expect("it is known");
+    (one, talks, id)
+}
+
 #[test]
 fn what_nobody_edited_passes_and_an_edit_meanwhile_counts() {
     let Some(stage) = Stage::new() else { return };
-    let one = stage.daemon("one");
-    let (edited, plain) = (session(70, "secret"), session(71, "plain"));
-    one.say(&edited);
-    one.say(&plain);
-    one.settle();
-    let id = one.house.service.resolve(edited.session_id()).expect("it is known");
+    let (one, [edited, plain], id) = talked(&stage, 70);
 
     let start = Instant::now();
     let two = stage.daemon_reading("two", Fault::HoldFrom(LIST));
@@ -39,12 +44,7 @@ fn what_nobody_edited_passes_and_an_edit_meanwhile_counts() {
 #[test]
 fn what_was_edited_before_waits_and_leaves_edited() {
     let Some(stage) = Stage::new() else { return };
-    let one = stage.daemon("one");
-    let (edited, plain) = (session(72, "secret"), session(73, "plain"));
-    one.say(&edited);
-    one.say(&plain);
-    one.settle();
-    let id = one.house.service.resolve(edited.session_id()).expect("it is known");
+    let (one, [edited, plain], id) = talked(&stage, 72);
     one.rewrite(&id, "t1#0", "EDITED");
 
     let two = stage.daemon_reading("two", Fault::HoldFrom(LIST));
